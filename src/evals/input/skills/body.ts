@@ -35,13 +35,9 @@ export function parseBody(body: string, bodyLine: number): Structure {
 }
 
 /** Whether a block is a real heading: a line in bold can start a section, but is not a title. */
-function isHeading(block: Block): boolean {
-  return block.kind === "heading" && block.level <= 6;
-}
+const isHeading = (block: Block) => block.kind === "heading" && block.level <= 6;
 
-function toLine(block: Block): SkillLine {
-  return { text: joinLines(block), line: block.lines[0]?.line ?? 1 };
-}
+const toLine = (block: Block): SkillLine => ({ text: joinLines(block), line: block.lines[0]?.line ?? 1 });
 
 /** Adds its section to each block. A heading of a lower level than that of the section stays in the section. */
 function assignSections(blocks: readonly Block[]): SectionedBlock[] {
@@ -83,10 +79,8 @@ function findReferences(block: Block, listed: boolean): Structure["references"] 
   });
   if (found.length > 0 || !listed || block.kind !== "item") return found;
   const { text, line } = toLine(block);
-  const target = bare
-    .exec(text.slice(0, 1000))
-    ?.slice(1)
-    .find((group) => group !== undefined);
+  const [, ...groups] = bare.exec(text.slice(0, 1000)) ?? [];
+  const target = groups.find((group) => group !== undefined);
   return target === undefined ? [] : [{ text, line, target }];
 }
 
@@ -129,21 +123,13 @@ function takeLine(state: ParserState, line: SkillLine): void {
     return;
   }
   state.closes = findClosing(text);
-  if (state.closes || /^\s*(?:$|<!--)/.test(text)) {
-    state.open = undefined;
-    return;
-  }
-  if (makeUnderlinedHeading(state, text) || rule.test(text)) {
-    state.open = undefined;
-    return;
-  }
-  const heading = parseHeading(line);
-  if (heading) {
+  const isSkipped = state.closes || /^\s*(?:$|<!--)/.test(text) || makeUnderlinedHeading(state, text);
+  const heading = isSkipped || rule.test(text) ? undefined : parseHeading(line);
+  if (isSkipped || rule.test(text)) state.open = undefined;
+  else if (heading) {
     Object.assign(state, { open: undefined, inList: false });
     state.blocks.push(heading);
-    return;
-  }
-  takeText(state, line);
+  } else takeText(state, line);
 }
 
 /** A test for the end of the fence or comment that this line opens; undefined if it opens none. */
@@ -165,17 +151,16 @@ function makeUnderlinedHeading({ blocks, open }: ParserState, text: string): boo
 }
 
 function parseHeading({ text, line }: SkillLine): Block | undefined {
+  const create = (level: number, title: string): Block => {
+    return { kind: "heading", level, lines: [{ text: title, line }], nested: false };
+  };
   const [marked, marks] = hashes.exec(text) ?? [];
   if (marked !== undefined && marks !== undefined) {
-    const title = text
-      .slice(marked.length)
-      .trim()
-      .replace(/(?:^|[ \t])#+$/, "");
-    return { kind: "heading", level: marks.length, lines: [{ text: title.trim(), line }], nested: false };
+    const title = text.slice(marked.length).trim();
+    return create(marks.length, title.replace(/(?:^|[ \t])#+$/, "").trim());
   }
   const [, title] = bold.exec(text) ?? [];
-  if (title === undefined) return undefined;
-  return { kind: "heading", level: 7, lines: [{ text: title.trim().replace(/:$/, ""), line }], nested: false };
+  return title === undefined ? undefined : create(7, title.trim().replace(/:$/, ""));
 }
 
 function takeText(state: ParserState, { text, line }: SkillLine): void {
@@ -186,12 +171,8 @@ function takeText(state: ParserState, { text, line }: SkillLine): void {
   // A line of a paragraph can begin with a number by chance, so only 1 starts a list there.
   const interrupts = state.open?.kind !== "paragraph" || number === undefined || number === 1;
   if (found && interrupts && (nested || indent < 4)) {
-    state.open = {
-      kind: "item",
-      lines: [{ text: found[2] ?? "", line }],
-      nested,
-      ...(number !== undefined && { number }),
-    };
+    const lines = [{ text: found[2] ?? "", line }];
+    state.open = { kind: "item", lines, nested, ...(number !== undefined && { number }) };
     state.blocks.push(state.open);
     state.inList = true;
   } else if (state.open) {

@@ -70,73 +70,64 @@ function explainPrecedence(first: SkillRoot, second: SkillRoot): string {
   return `${first.level} skills take precedence over ${second.level} skills`;
 }
 
-type Folders = {
-  /** Each folder: its path as found, and its real path. */
-  folders: { path: string; dir: string }[];
-  skipped: { file: string; reason: string }[];
-  /** The real paths of searched folders, because links can lead back to them. */
-  searched: Set<string>;
-};
+/** `folders`: each with its path as found, and its real path. */
+type Folders = { folders: { path: string; dir: string }[]; skipped: { file: string; reason: string }[] };
 
 /** Lists the folders under a root that may be packages, sorted by name; none if the root is missing. */
 function listFolders({ dir: given, level }: SkillRoot, cwd: string, rules: HostRules): Folders {
   const root = resolve(cwd, given);
   const real = realPath(root);
-  const found: Folders = { folders: [], skipped: [], searched: new Set() };
-  const refuse = (file: string, reason: string) => ({ ...found, skipped: [{ file, reason }] });
-  if (real === undefined) {
-    return level === "named" ? refuse(root, "the folder does not exist") : found;
-  }
+  const folders: Folders["folders"] = [];
+  const skipped: Folders["skipped"] = [];
+  const refuse = (file: string, reason: string) => ({ folders, skipped: [{ file, reason }] });
+  if (real === undefined) return level === "named" ? refuse(root, "the folder does not exist") : { folders, skipped };
   const names = listNames(real);
   if (names === "not a folder") return refuse(root, "it is not a folder");
   if ("reason" in names) return refuse(root, names.reason);
   const canBePackage = level === "named" || level === "plugin" || rules.depth > 1;
   if (canBePackage && names.all.includes("SKILL.md")) {
-    found.folders.push({ path: root, dir: real });
-    if (rules.depth === 1) return found;
+    folders.push({ path: root, dir: real });
+    if (rules.depth === 1) return { folders, skipped };
   }
-  addInner(found, root, names.folders, rules, 1);
-  return found;
-}
-
-/** Adds the packages among these folders of `parent`. `depth`: their depth below the root, from 1. */
-function addInner(found: Folders, parent: string, names: readonly string[], rules: HostRules, depth: number): void {
-  for (const name of names.filter(rules.isSearched)) {
-    const path = join(parent, name);
-    const dir = realPath(path);
-    const inside = dir === undefined ? { reason: "it is a link that leads nowhere" } : listNames(dir);
-    if (inside === "not a folder") continue;
-    if ("reason" in inside) {
-      found.skipped.push({ file: path, reason: inside.reason });
-      continue;
+  // The real paths of searched folders, because links can lead back to them.
+  const searched = new Set<string>();
+  /** Adds the packages among these folders of `parent`. `depth`: their depth below the root, from 1. */
+  const addInner = (parent: string, inner: readonly string[], depth: number): void => {
+    for (const name of inner.filter(rules.isSearched)) {
+      const path = join(parent, name);
+      const inside = listNames(realPath(path));
+      if (inside === "not a folder") continue;
+      if ("reason" in inside) {
+        skipped.push({ file: path, reason: inside.reason });
+        continue;
+      }
+      const { dir } = inside;
+      const isPackage = inside.all.includes("SKILL.md");
+      if (isPackage) folders.push({ path, dir });
+      if (depth < rules.depth && !searched.has(dir)) {
+        searched.add(dir);
+        addInner(path, inside.folders, depth + 1);
+      }
+      // If packages can be deeper, a folder without SKILL.md is normal, unless the name is misspelled.
+      const misspelled = inside.all.find((one) => one.toLowerCase() === "skill.md");
+      const more = misspelled === undefined ? "" : `; rename ${misspelled}`;
+      if (!isPackage && (rules.depth === 1 || more !== ""))
+        skipped.push({ file: path, reason: `it has no SKILL.md${more}` });
     }
-    const isPackage = dir !== undefined && inside.all.includes("SKILL.md");
-    if (isPackage) found.folders.push({ path, dir });
-    if (depth < rules.depth && dir !== undefined && !found.searched.has(dir)) {
-      found.searched.add(dir);
-      addInner(found, path, inside.folders, rules, depth + 1);
-    }
-    // If packages can be deeper, a folder without SKILL.md is normal, unless the name is misspelled.
-    const isReported = !isPackage && (rules.depth === 1 || findMisspelled(inside.all) !== undefined);
-    if (isReported) found.skipped.push({ file: path, reason: explainMissingSkill(inside.all) });
-  }
+  };
+  addInner(root, names.folders, 1);
+  return { folders, skipped };
 }
-
-function explainMissingSkill(names: readonly string[]): string {
-  const close = findMisspelled(names);
-  return close === undefined ? "it has no SKILL.md" : `it has no SKILL.md; rename ${close}`;
-}
-
-const findMisspelled = (names: readonly string[]) => names.find((name) => name.toLowerCase() === "skill.md");
 
 /** All names in a folder, and those that are folders or links, sorted. */
-function listNames(dir: string): { all: string[]; folders: string[] } | "not a folder" | { reason: string } {
+function listNames(dir: string | undefined) {
+  if (dir === undefined) return { reason: "it is a link that leads nowhere" };
   try {
     const entries = readdirSync(dir, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
     const folders = entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink());
-    return { all: entries.map(({ name }) => name), folders: folders.map(({ name }) => name) };
+    return { dir, all: entries.map(({ name }) => name), folders: folders.map(({ name }) => name) };
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOTDIR") return "not a folder";
+    if (error instanceof Error && "code" in error && error.code === "ENOTDIR") return "not a folder" as const;
     return { reason: `it cannot be read: ${messageOf(error)}` };
   }
 }

@@ -43,9 +43,7 @@ export class ProblemCollector {
   }
 }
 
-function countEntries(times: number): string {
-  return times === 1 ? "1 entry" : `${times} entries`;
-}
+const countEntries = (times: number) => (times === 1 ? "1 entry" : `${times} entries`);
 
 /** A query as written in a file. `triggers`: set if the list that it is in decides it. */
 export type RawEntry = { value: Json; path: Path; triggers?: boolean };
@@ -68,18 +66,8 @@ export const promptKeys = ["input", "prompt", "query"] as const;
 const checkKeys = ["expected_behavior", "assertions", "expectations", "checks"] as const;
 /** Other fields that are read, and notes of authors for readers, which are ignored. */
 const knownKeys = new Set<string>([
-  ...[
-    ...promptKeys,
-    ...checkKeys,
-    "expected_output",
-    "should_trigger",
-    "split",
-    "id",
-    "files",
-    "skill",
-    "skills",
-    "skill_name",
-  ],
+  ...[...promptKeys, ...checkKeys, "expected_output", "should_trigger", "split", "id"],
+  ...["files", "skill", "skills", "skill_name"],
   ...["name", "title", "category", "type", "tags", "priority", "note", "notes", "comment", "reason", "rationale"],
 ]);
 
@@ -106,8 +94,16 @@ export function readEntry({ value, path, triggers: given }: RawEntry, context: E
   const id = readId(value, at, problems);
   const triggers = given ?? readTriggers(value, at, problems);
   const expectedBehavior = readChecks(value, at, problems);
-  if (given === undefined && value.should_trigger === undefined)
-    warnLooksNegative([id, value.category, value.type], expectedBehavior, location, problems);
+  // Labels or expectations may say that the skill must not load.
+  const labels = [id, value.category, value.type].filter((one) => typeof one === "string");
+  const isNegative =
+    labels.some((label) => negativeLabel.test(label.slice(0, 100))) ||
+    expectedBehavior.some((sentence) => negativeSentence.test(sentence));
+  if (given === undefined && value.should_trigger === undefined && isNegative)
+    problems.warn("looks negative", location, (times) => ({
+      message: `Queries that seem to be about not loading the skill count as queries that load it: ${times}.`,
+      hint: 'Add "should_trigger": false to each, or true if the skill must load.',
+    }));
   const own = readFiles(value.files ?? [], files, { location: at("files"), left: "the query is", shared }, problems);
   if (input === undefined) return undefined;
   const unusable = input === "" ? "The query has no text." : own.unusable;
@@ -207,30 +203,10 @@ function readSplit({ split }: JsonObject, at: At, problems: ProblemCollector): P
 
 function readTriggers({ should_trigger: given }: JsonObject, at: At, problems: ProblemCollector): boolean {
   if (typeof given === "boolean") return given;
+  const hint = "Write true or false, without quotes.";
   if (given !== undefined && given !== null)
-    problems.error(
-      '"should_trigger" must be true or false.',
-      "Write true or false, without quotes.",
-      at("should_trigger"),
-    );
+    problems.error('"should_trigger" must be true or false.', hint, at("should_trigger"));
   return true;
-}
-
-/** Warns about queries without `should_trigger` whose labels or expectations say that the skill must not load. */
-function warnLooksNegative(
-  labels: readonly (Json | undefined)[],
-  sentences: readonly string[],
-  location: Location,
-  problems: ProblemCollector,
-): void {
-  const isNegative =
-    labels.some((label) => typeof label === "string" && negativeLabel.test(label.slice(0, 100))) ||
-    sentences.some((sentence) => negativeSentence.test(sentence));
-  if (!isNegative) return;
-  problems.warn("looks negative", location, (times) => ({
-    message: `Queries that seem to be about not loading the skill count as queries that load it: ${times}.`,
-    hint: 'Add "should_trigger": false to each, or true if the skill must load.',
-  }));
 }
 
 /** The keys with the text of a check that is an object. */
@@ -238,15 +214,14 @@ const textKeys = ["text", "description", "criterion", "value", "name"] as const;
 
 /** Reads the checks of an entry as distinct sentences for a judge, or without any, its `expected_output`. */
 function readChecks(entry: JsonObject, at: At, problems: ProblemCollector): string[] {
-  const given = checkKeys.flatMap((key) => readSentences(entry, key, at, problems));
-  return [...new Set(given.length > 0 ? given : readSentences(entry, "expected_output", at, problems))];
-}
-
-function readSentences(entry: JsonObject, key: string, at: At, problems: ProblemCollector): string[] {
-  const given = Object.hasOwn(entry, key) ? entry[key] : undefined;
-  if (given === undefined || given === null || given === "") return [];
-  if (!Array.isArray(given)) return readSentence(given, key, (...steps) => at(key, ...steps), problems);
-  return given.flatMap((check, i) => readSentence(check, key, (...steps) => at(key, i, ...steps), problems));
+  const read = (key: string): string[] => {
+    const given = Object.hasOwn(entry, key) ? entry[key] : undefined;
+    if (given === undefined || given === null || given === "") return [];
+    if (!Array.isArray(given)) return readSentence(given, key, (...steps) => at(key, ...steps), problems);
+    return given.flatMap((check, i) => readSentence(check, key, (...steps) => at(key, i, ...steps), problems));
+  };
+  const given = checkKeys.flatMap(read);
+  return [...new Set(given.length > 0 ? given : read("expected_output"))];
 }
 
 function readSentence(check: Json, field: string, at: At, problems: ProblemCollector): string[] {

@@ -1,7 +1,7 @@
 import { type Dirent, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { EvalsError, type Problem, usageError } from "../../base/types/errors.ts";
-import { isJsonObject, type Json } from "../../base/types/json.ts";
+import { isJsonObject, type Json, type Path } from "../../base/types/json.ts";
 import type { SkillEval, SkillPackage } from "../../base/types/skill.ts";
 import { type CaseFiles, createPackageFiles } from "../parsing/caseFiles.ts";
 import { isWithin, readConfined, realPath } from "../parsing/folders.ts";
@@ -52,9 +52,8 @@ export async function readSkillEvals(
       const context = { skill: skill.name, parsed, files: caseFiles, shared, problems };
       const open = isJsonObject(parsed.value) ? [parsed.value.unreviewed ?? []].flat() : [];
       const read = entries.flatMap((entry) => readEntry(entry, context) ?? []);
-      evals.push(
-        ...read.map((one) => ({ ...one, ...(open.includes(one.id ?? null) && { unreviewed: true as const }) })),
-      );
+      for (const one of read) if (open.includes(one.id ?? null)) one.unreviewed = true;
+      evals.push(...read);
       errors.push(...parsed.problems, ...problems.errors);
       warnings.push(...problems.warnings);
     } catch (error) {
@@ -121,24 +120,29 @@ const triggerLists = [
   { key: "should_not_trigger", triggers: false },
 ] as const;
 /** Keys that are allowed beside the lists: the owner of the evals, notes for readers, and shared files. */
-const metadataKeys = new Set([
-  ...["skill_name", "skill", "skills", "name", "description", "version", "$schema", "files", "unreviewed"],
-]);
+const metadataKeys = [
+  "skill_name",
+  "skill",
+  "skills",
+  "name",
+  "description",
+  "version",
+  "$schema",
+  "files",
+  "unreviewed",
+];
 const shapeHint = 'Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.';
 
 /** Lists the queries of an eval file in every known shape: a list, lists under known keys, or a single query. */
 function listEntries({ value, location }: ParsedFile, skill: string, problems: ProblemCollector): RawEntry[] {
-  const toEntries = (
-    list: readonly Json[],
-    path: RawEntry["path"],
-    more: Pick<RawEntry, "triggers"> = {},
-  ): RawEntry[] => list.map((item, i) => ({ value: item, path: [...path, i], ...more }));
+  const toEntries = (list: readonly Json[], path: Path, more: Pick<RawEntry, "triggers"> = {}): RawEntry[] =>
+    list.map((item, i) => ({ value: item, path: [...path, i], ...more }));
   if (Array.isArray(value)) return toEntries(value, []);
   if (!isJsonObject(value)) {
     problems.error("An eval file must hold an object or a list.", shapeHint, location([]));
     return [];
   }
-  const at = (...path: RawEntry["path"]) => location(path, "key");
+  const at = (...path: Path) => location(path, "key");
   warnOtherOwner(value, skill, at, problems);
   const wrappers: string[] = wrapperKeys.filter((key) => Object.hasOwn(value, key));
   const lists = triggerLists.filter(({ key }) => Array.isArray(value[key]));

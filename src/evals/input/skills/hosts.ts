@@ -135,7 +135,7 @@ type Layout = { project: readonly string[]; user: readonly string[]; includesPar
 
 const showToModels = ({ description }: SkillPackage) => ({ description: toLine(description) });
 
-/** Hosts that read packages as the format specifies. */
+/** Hosts that differ from the format in folders and single rules. */
 const layouts: Readonly<Record<string, Layout>> = {
   copilot: {
     project: [".github", ".agents", ".claude"],
@@ -149,6 +149,22 @@ const layouts: Readonly<Record<string, Layout>> = {
         (skill.document.frontMatter[hidingKey] ?? false) === false
           ? showToModels(skill)
           : { hidden: `\`${hidingKey}\` is set`, key: hidingKey },
+    },
+  },
+  codex: {
+    project: [".codex", ".agents"],
+    user: [".codex", ".agents"],
+    includesParents: true,
+    rules: {
+      ...formatRules,
+      reader: "codex",
+      keepsEqualNames: true,
+      depth: 6,
+      isSearched: (folder) => !folder.startsWith("."),
+      show: (skill) =>
+        isHiddenFromCodex(skill)
+          ? { hidden: "agents/openai.yaml has `allow_implicit_invocation: false`" }
+          : showToModels(skill),
     },
   },
   goose: {
@@ -171,19 +187,20 @@ const formatDirs = [".claude", ".agents"];
  */
 export function findHostSkills(host: string, location: HostPlace, hostDirs?: readonly string[]): HostSkills {
   if (hostDirs === undefined && host === "claude-code") return describeClaudeCode(location);
-  if (hostDirs === undefined && host === "codex") return describeCodex(location);
   const dirs = hostDirs ?? formatDirs;
   const rules: HostRules = { ...formatRules, precedence: host === "claude-code" ? "user" : "project" };
   const layout = (hostDirs === undefined && layouts[host]) || { project: dirs, user: dirs, rules };
-  const { home, cwd, withUser } = location;
+  const { home, cwd, env, withUser } = location;
   const under = (base: string, level: SkillRoot["level"], names: readonly string[]) =>
     names.map((name) => ({ dir: join(base, name, "skills"), level }));
+  const bases = layout.includesParents ? listRepositoryFolders(cwd) : [cwd];
+  const codexHome = layout === layouts.codex ? env.CODEX_HOME : undefined;
+  const userDirs = layout.user.filter((name) => !codexHome || name !== ".codex");
   return {
     roots: [
-      ...(home !== undefined && withUser ? under(home, "user", layout.user) : []),
-      ...(layout.includesParents ? listRepositoryFolders(cwd) : [cwd]).flatMap((base) =>
-        under(base, "project", layout.project),
-      ),
+      ...(codexHome && withUser ? under(codexHome, "user", [""]) : []),
+      ...(home !== undefined && withUser ? under(home, "user", userDirs) : []),
+      ...bases.flatMap((base) => under(base, "project", layout.project)),
     ],
     rules: layout.rules,
   };
@@ -199,11 +216,10 @@ function describeClaudeCode({ home, cwd, withUser }: HostPlace): HostSkills {
       ...settings.plugins.map(({ name, dir }) => ({ dir, level: "plugin" as const, plugin: name })),
     ],
     rules: {
+      ...formatRules,
       reader: "claude-code",
       precedence: "user",
       namedBy: "folder",
-      keepsEqualNames: false,
-      depth: 1,
       isSearched: () => true,
       show: (skill) => showInClaudeCode(skill, settings),
     },
@@ -231,32 +247,6 @@ function showInClaudeCode(skill: SkillPackage, { overrides }: ClaudeSettings): R
 function isForSomeFiles(paths: Json | undefined): boolean {
   const list = Array.isArray(paths) ? paths : typeof paths === "string" && paths !== "" ? [paths] : [];
   return list.some((one) => one !== "**");
-}
-
-function describeCodex({ home, cwd, env, withUser }: HostPlace): HostSkills {
-  const own = env.CODEX_HOME || (home !== undefined && join(home, ".codex"));
-  const root = (dir: string, level: SkillRoot["level"]): SkillRoot => ({ dir: join(dir, "skills"), level });
-  const userRoots = [...(own ? [root(own, "user")] : []), ...(home ? [root(join(home, ".agents"), "user")] : [])];
-  return {
-    roots: [
-      ...listRepositoryFolders(cwd).flatMap((folder) =>
-        [".codex", ".agents"].map((dir) => root(join(folder, dir), "project")),
-      ),
-      ...(withUser ? userRoots : []),
-    ],
-    rules: {
-      reader: "codex",
-      precedence: "project",
-      namedBy: "name",
-      keepsEqualNames: true,
-      depth: 6,
-      isSearched: (folder) => !folder.startsWith("."),
-      show: (skill) =>
-        isHiddenFromCodex(skill)
-          ? { hidden: "agents/openai.yaml has `allow_implicit_invocation: false`" }
-          : { description: toLine(skill.description) },
-    },
-  };
 }
 
 function isHiddenFromCodex({ dir }: SkillPackage): boolean {

@@ -92,11 +92,8 @@ const noFrontMatter: Omit<FrontMatter, "body"> = { values: {}, locations: {}, qu
 
 /** How Claude Code describes a skill without a description: by the first line of its body, without heading marks. */
 function describeByBody(body: string): string {
-  const line =
-    /^.*\S.*$/m
-      .exec(body)?.[0]
-      .trim()
-      .replace(/^#+\s+/, "") ?? "Skill";
+  const [written = "Skill"] = /^.*\S.*$/m.exec(body) ?? [];
+  const line = written.trim().replace(/^#+\s+/, "");
   return line.length > 100 ? `${line.slice(0, 97)}...` : line;
 }
 
@@ -126,32 +123,25 @@ function checkFrontMatter(
   file: string,
   isRepository: boolean,
 ): Problem[] {
-  const warning = (key: string, message: string, hint: string): Problem => {
-    return { severity: "warning", message, hint, location: { file, ...(locations[key] ?? { line: 1 }) } };
-  };
   const quoteAll = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(", ");
   const name = readText(values, "name", "format");
   const extra = Object.keys(values).filter((key) => !frontMatterKeys.has(key));
-  return [
-    ...quoted.slice(0, 1).map((key) => {
-      const message = `The front matter is not valid YAML: ${quoteAll(quoted)} contains characters of YAML outside of quotes, such as ": ".`;
-      return warning(
-        key,
-        message,
-        "Put the value in quotes. It is read as if it were quoted, but not every host does so.",
-      );
-    }),
-    ...(name === undefined
-      ? [warning("name", `The skill has no "name"; its folder's name is used: ${folder}.`, `Add "name: ${folder}".`)]
-      : []),
-    ...(typeof name === "string" && name !== folder && !isRepository
-      ? [warning("name", `The name "${name}" differs from its folder "${folder}".`, "Use the same name for both.")]
-      : []),
-    ...extra.slice(0, 1).map((key) => {
-      const message = `The front matter has keys that are not part of the Agent Skills format: ${quoteAll(extra)}.`;
-      return warning(key, message, 'Put your own data under "metadata": only some hosts read other keys.');
-    }),
-  ];
+  const warnings: Problem[] = [];
+  const warn = (key: string, message: string, hint: string) =>
+    warnings.push({ severity: "warning", message, hint, location: { file, ...(locations[key] ?? { line: 1 }) } });
+  if (quoted[0] !== undefined) {
+    const message = `The front matter is not valid YAML: ${quoteAll(quoted)} contains characters of YAML outside of quotes, such as ": ".`;
+    warn(quoted[0], message, "Put the value in quotes. It is read as if it were quoted, but not every host does so.");
+  }
+  if (name === undefined)
+    warn("name", `The skill has no "name"; its folder's name is used: ${folder}.`, `Add "name: ${folder}".`);
+  if (typeof name === "string" && name !== folder && !isRepository)
+    warn("name", `The name "${name}" differs from its folder "${folder}".`, "Use the same name for both.");
+  if (extra[0] !== undefined) {
+    const message = `The front matter has keys that are not part of the Agent Skills format: ${quoteAll(extra)}.`;
+    warn(extra[0], message, 'Put your own data under "metadata": only some hosts read other keys.');
+  }
+  return warnings;
 }
 
 /** The front matter of a `SKILL.md`. Line numbers are those of the file. */
@@ -234,9 +224,8 @@ export async function readPackageFile(
   const found = readConfined(join(dir, path), dir, maxShownBytes);
   if ("text" in found) return found;
   const isUnreadable = found.kind === "too large" || isNotText(found);
-  return {
-    problem: isUnreadable ? `${path} cannot be read: ${found.reason}` : `The skill ${name} has no file ${path}`,
-  };
+  const problem = isUnreadable ? `${path} cannot be read: ${found.reason}` : `The skill ${name} has no file ${path}`;
+  return { problem };
 }
 
 /** The maximum size of all files of a package. A larger package is not loaded. */

@@ -1,4 +1,3 @@
-import type { Dirent } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { nearest } from "../../base/text/nearest.ts";
@@ -18,11 +17,16 @@ const suiteName = /\.(?:yaml|yml|json)$/;
 /** The folder in which hosts look for skills, inside a hidden folder such as `.claude`. */
 const hostSkills = "skills";
 
-/** Suite files and folders of skill packages. `warnings`: files that are not read, with cases in another format. */
-type Found = { files: string[]; packages: string[]; warnings: Problem[] };
-
-/** `parsed`: the content of the suite files that were found in folders, by path. */
-export type DiscoveredPaths = Found & { parsed: ReadonlyMap<string, ParsedFile> };
+/**
+ * Suite files and folders of skill packages. `warnings`: files that are not read, with cases in another format. `parsed`: the
+ * content of the suite files that were found in folders, by path.
+ */
+export type DiscoveredPaths = {
+  files: string[];
+  packages: string[];
+  warnings: Problem[];
+  parsed: ReadonlyMap<string, ParsedFile>;
+};
 
 /**
  * Finds the suite files and skill packages under `paths`, by default `evals/` under `cwd`. A given file is a suite;
@@ -31,46 +35,12 @@ export type DiscoveredPaths = Found & { parsed: ReadonlyMap<string, ParsedFile> 
  * given; each real file is returned once. Throws EvalsError for a path that does not exist.
  */
 export async function discover(paths: readonly string[], cwd: string): Promise<DiscoveredPaths> {
-  const given = paths.length > 0 ? paths : ["evals"];
-  const parsed = new Map<string, ParsedFile>();
-  const found = await Promise.all(given.map((path) => expand(path, cwd, paths.length > 0, parsed)));
-  const problems = found.flatMap((one) => one.problem ?? []);
+  const finder = new SuiteFinder(cwd);
+  for (const path of paths.length > 0 ? paths : ["evals"]) await finder.add(path, paths.length > 0);
+  const { files, packages, warnings, problems, parsed } = finder;
   if (problems.length > 0) throw new EvalsError(problems);
   const unique = (list: readonly string[]) => uniquePaths([...list].sort(byCodeUnit), cwd);
-  return {
-    files: await unique(found.flatMap((one) => one.files)),
-    packages: await unique(found.flatMap((one) => one.packages)),
-    warnings: found.flatMap((one) => one.warnings),
-    parsed,
-  };
-}
-
-async function expand(
-  path: string,
-  cwd: string,
-  explicit: boolean,
-  parsed: Map<string, ParsedFile>,
-): Promise<Found & { problem?: Problem }> {
-  const none = { files: [], packages: [], warnings: [] };
-  const kind = await stat(resolve(cwd, path)).catch(() => undefined);
-  if (kind?.isDirectory()) return await search(join(path), cwd, new Set(), parsed);
-  const named = explicit ? await recognize(path, cwd) : "paths";
-  if (named !== "paths") {
-    const message = `"${path}" is ${otherNames[named]}, not a suite.`;
-    const hint = `Draft a suite for it with \`evals init ${/\s/.test(path) ? `"${path}"` : path}\`, then name that.`;
-    return { ...none, problem: { severity: "error", message, hint } };
-  }
-  if (kind) {
-    const owner = await findOwningPackage(join(path), cwd);
-    return owner === undefined ? { ...none, files: [join(path)] } : { ...none, packages: [owner] };
-  }
-  if (!explicit) return none;
-  const near = nearest(basename(path), await readdir(resolve(cwd, dirname(path))).catch(() => []));
-  const hint =
-    near === undefined
-      ? "Give a suite file, a skill package, or a folder that contains them."
-      : `Did you mean "${join(dirname(path), near)}"?`;
-  return { ...none, problem: { severity: "error", message: `There is no file or folder "${path}".`, hint } };
+  return { files: await unique(files), packages: await unique(packages), warnings, parsed };
 }
 
 const otherNames = {
@@ -78,83 +48,100 @@ const otherNames = {
   ...{ config: "the configuration of a host", tools: "a tool list" },
 } as const;
 
-const isPackage = async (folder: string, cwd: string) =>
-  (await stat(resolve(cwd, folder, "SKILL.md")).catch(() => undefined))?.isFile() === true;
+/** What was found so far, under paths that are relative to `cwd`. */
+class SuiteFinder {
+  readonly files: string[] = [];
+  readonly packages: string[] = [];
+  readonly warnings: Problem[] = [];
+  readonly problems: Problem[] = [];
+  readonly parsed = new Map<string, ParsedFile>();
 
-/** The package that a file belongs to: its SKILL.md, or a JSON file in its folder `evals`. */
-async function findOwningPackage(file: string, cwd: string): Promise<string | undefined> {
-  const folder = dirname(file);
-  if (basename(file) !== "SKILL.md" && extname(file) !== ".json") return undefined;
-  const owner = basename(resolve(cwd, folder)) === "evals" ? join(folder, "..") : folder;
-  return (await isPackage(owner, cwd)) ? owner : undefined;
-}
+  constructor(private readonly cwd: string) {}
 
-/** Finds suite files and packages below a folder. `visited` holds real paths, so that a loop of links ends. */
-async function search(
-  folder: string,
-  cwd: string,
-  visited: Set<string>,
-  parsed: Map<string, ParsedFile>,
-): Promise<Found> {
-  const found: Found = { files: [], packages: [], warnings: [] };
-  const real = await realpath(resolve(cwd, folder)).catch(() => undefined);
-  if (real === undefined || visited.has(real)) return found;
-  visited.add(real);
-  const isOwnPackage = await isPackage(folder, cwd);
-  if (isOwnPackage) found.packages.push(folder);
-  for (const entry of await listEntries(folder, cwd)) {
-    if (isOwnPackage && (entry.isFile() || packageFolders.has(entry.name))) continue;
-    const path = join(folder, entry.name);
-    const kind = entry.isSymbolicLink() ? await stat(resolve(cwd, path)).catch(() => undefined) : entry;
-    if (kind?.isDirectory() && !otherFolders.has(entry.name)) {
-      // In a hidden folder, search only where hosts look for skills.
-      const inside = entry.name.startsWith(".") ? join(path, hostSkills) : path;
-      const { files, packages, warnings } = await search(inside, cwd, visited, parsed);
-      found.files.push(...files);
-      found.packages.push(...packages);
-      found.warnings.push(...warnings);
+  /** Adds what is at a path, which is a problem if it was given and is none of it. */
+  async add(path: string, isGiven: boolean): Promise<void> {
+    const kind = await this.#stat(path);
+    if (kind?.isDirectory()) return await this.#search(join(path), new Set());
+    const named = isGiven ? await recognize(path, this.cwd) : "paths";
+    if (named !== "paths") {
+      const message = `"${path}" is ${otherNames[named]}, not a suite.`;
+      const hint = `Draft a suite for it with \`evals init ${/\s/.test(path) ? `"${path}"` : path}\`, then name that.`;
+      this.problems.push({ severity: "error", message, hint });
+    } else if (kind) {
+      const owner = await this.#findOwningPackage(join(path));
+      if (owner === undefined) this.files.push(join(path));
+      else this.packages.push(owner);
+    } else if (isGiven) {
+      const near = nearest(basename(path), await readdir(resolve(this.cwd, dirname(path))).catch(() => []));
+      const hint =
+        near === undefined
+          ? "Give a suite file, a skill package, or a folder that contains them."
+          : `Did you mean "${join(dirname(path), near)}"?`;
+      this.problems.push({ severity: "error", message: `There is no file or folder "${path}".`, hint });
     }
-    if (!kind?.isFile() || !suiteName.test(entry.name)) continue;
-    const content = await classifyFile(path, cwd, parsed);
-    if (content === "other") continue;
-    const owner = await findOwningPackage(path, cwd);
-    if (owner !== undefined) found.packages.push(owner);
-    else if (content === "suite") found.files.push(path);
-    else found.warnings.push(content);
   }
-  return found;
-}
 
-/** Sorted, so that a folder with several names is always found under the same one. */
-async function listEntries(folder: string, cwd: string): Promise<Dirent[]> {
-  try {
-    const entries = await readdir(resolve(cwd, folder), { withFileTypes: true });
-    return entries.sort((a, b) => byCodeUnit(a.name, b.name));
-  } catch (error) {
-    throw usageError(`The folder cannot be read: ${messageOf(error)}.`, "Check its permissions.", { file: folder });
+  #stat(path: string) {
+    return stat(resolve(this.cwd, path)).catch(() => undefined);
   }
-}
 
-/** A file that looks like a suite counts as one even if it cannot be parsed, so that loading it reports why. */
-async function classifyFile(
-  path: string,
-  cwd: string,
-  parsed: Map<string, ParsedFile>,
-): Promise<"suite" | "other" | Problem> {
-  const read = readText(resolve(cwd, path), maxBytes);
-  if ("kind" in read) return "suite";
-  if (!/(?:^|[\s{,])["']?(?:cases|evals)["']?\s*:/.test(read.text)) return "other";
-  try {
-    const file = await parseText(read.text, path);
-    const { value } = file;
-    if (!isJsonObject(value) || !("cases" in value || "evals" in value)) return "other";
-    const foreign = warnOtherFormat(value, path);
-    if (foreign) return foreign;
-    parsed.set(path, file);
-    return "suite";
-  } catch (error) {
-    if (error instanceof EvalsError) return "suite";
-    throw error;
+  async #isPackage(folder: string): Promise<boolean> {
+    return (await this.#stat(join(folder, "SKILL.md")))?.isFile() === true;
+  }
+
+  /** The package that a file belongs to: its SKILL.md, or a JSON file in its folder `evals`. */
+  async #findOwningPackage(file: string): Promise<string | undefined> {
+    const folder = dirname(file);
+    if (basename(file) !== "SKILL.md" && extname(file) !== ".json") return undefined;
+    const owner = basename(resolve(this.cwd, folder)) === "evals" ? join(folder, "..") : folder;
+    return (await this.#isPackage(owner)) ? owner : undefined;
+  }
+
+  /** Adds the suite files and packages below a folder. `visited` holds real paths, so that a loop of links ends. */
+  async #search(folder: string, visited: Set<string>): Promise<void> {
+    const real = await realpath(resolve(this.cwd, folder)).catch(() => undefined);
+    if (real === undefined || visited.has(real)) return;
+    visited.add(real);
+    const isOwnPackage = await this.#isPackage(folder);
+    if (isOwnPackage) this.packages.push(folder);
+    const inside = resolve(this.cwd, folder);
+    const entries = await readdir(inside, { withFileTypes: true }).catch((error: unknown) => {
+      throw usageError(`The folder cannot be read: ${messageOf(error)}.`, "Check its permissions.", { file: folder });
+    });
+    // Sorted, so that a folder with several names is always found under the same one.
+    for (const entry of entries.sort((a, b) => byCodeUnit(a.name, b.name))) {
+      if (isOwnPackage && (entry.isFile() || packageFolders.has(entry.name))) continue;
+      const path = join(folder, entry.name);
+      const kind = entry.isSymbolicLink() ? await this.#stat(path) : entry;
+      // In a hidden folder, search only where hosts look for skills.
+      if (kind?.isDirectory() && !otherFolders.has(entry.name))
+        await this.#search(entry.name.startsWith(".") ? join(path, hostSkills) : path, visited);
+      if (!kind?.isFile() || !suiteName.test(entry.name)) continue;
+      const content = await this.#classify(path);
+      const owner = content === "other" ? undefined : await this.#findOwningPackage(path);
+      if (owner !== undefined) this.packages.push(owner);
+      else if (content === "suite") this.files.push(path);
+      else if (content !== "other") this.warnings.push(content);
+    }
+  }
+
+  /** A file that looks like a suite counts as one even if it cannot be parsed, so that loading it reports why. */
+  async #classify(path: string): Promise<"suite" | "other" | Problem> {
+    const read = readText(resolve(this.cwd, path), maxBytes);
+    if ("kind" in read) return "suite";
+    if (!/(?:^|[\s{,])["']?(?:cases|evals)["']?\s*:/.test(read.text)) return "other";
+    try {
+      const file = await parseText(read.text, path);
+      const { value } = file;
+      if (!isJsonObject(value) || !("cases" in value || "evals" in value)) return "other";
+      const foreign = warnOtherFormat(value, path);
+      if (foreign) return foreign;
+      this.parsed.set(path, file);
+      return "suite";
+    } catch (error) {
+      if (error instanceof EvalsError) return "suite";
+      throw error;
+    }
   }
 }
 
@@ -166,33 +153,26 @@ function warnOtherFormat(value: JsonObject, file: string): Problem | undefined {
   const isOurs = cases.some((one) => isJsonObject(one) && caseKeys.some((key) => Object.hasOwn(one, key)));
   if (isOurs || cases.length === 0) return undefined;
   const { skill_name: skill } = value;
-  const count = `${cases.length} ${cases.length === 1 ? "case" : "cases"}`;
-  if (typeof skill !== "string")
-    return {
-      severity: "warning",
-      message: `Not read: ${count} of another format. None has "input", "messages" or "expect".`,
-      hint: "Run `evals schema` for the format of suites.",
-      location: { file },
-    };
-  return {
-    severity: "warning",
-    message: `Not read: ${count} of the skill "${skill}". There is no SKILL.md beside the folder.`,
-    hint: `Move the file to evals/evals.json in the package of "${skill}".`,
-    location: { file },
-  };
+  const [what, hint] =
+    typeof skill === "string"
+      ? [
+          `the skill "${skill}". There is no SKILL.md beside the folder.`,
+          `Move the file to evals/evals.json in the package of "${skill}".`,
+        ]
+      : ['another format. None has "input", "messages" or "expect".', "Run `evals schema` for the format of suites."];
+  const message = `Not read: ${cases.length} ${cases.length === 1 ? "case" : "cases"} of ${what}`;
+  return { severity: "warning", message, hint, location: { file } };
 }
 
 async function uniquePaths(files: readonly string[], cwd: string): Promise<string[]> {
-  const seen = new Set<string>();
-  const unique: string[] = [];
+  const unique = new Map<string, string>();
   for (const file of files) {
     const path = resolve(cwd, file);
     // Reading it reports a file that was removed in the meantime.
     const real = await realpath(path).catch(() => path);
-    if (!seen.has(real)) unique.push(file);
-    seen.add(real);
+    if (!unique.has(real)) unique.set(real, file);
   }
-  return unique;
+  return [...unique.values()];
 }
 
 /** What a word on a command line can name; `paths` are suites and skill packages. */
@@ -209,10 +189,7 @@ export async function recognize(word: string, cwd: string): Promise<NamedBy> {
   if (!found) return /\s/.test(word.trim()) ? "server" : "paths";
   if (!found.isFile()) return "paths";
   if (!/\.(?:jsonc?|ya?ml|toml)$/i.test(word)) return await recognizeProgram(word, path, (found.mode & 0o111) !== 0);
-  const value = await readParsed(path, word, { lenient: true }).then(
-    (parsed) => parsed.value,
-    () => undefined,
-  );
+  const { value } = await readParsed(path, word, { lenient: true }).catch(() => ({ value: null }));
   // Also a list is the evals of a skill's triggers, each with its query.
   if (Array.isArray(value)) return value.some((one) => isJsonObject(one) && "query" in one) ? "paths" : "tools";
   if (!isJsonObject(value) || "cases" in value || "evals" in value) return "paths";

@@ -77,14 +77,11 @@ function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, pat
   const mustBe = (what: string, hint?: string) =>
     problem(`${quotePath(at)} must be ${what}, got ${describeValue(value)}.`, hint);
   switch (issue.code) {
-    case "invalid_type":
-      return mustBe(
-        typeNames[issue.expected] ?? issue.expected,
-        hintToQuote(issue, value) ??
-          (at.length === 0 && Array.isArray(value) && listKnownKeys(schema).includes("cases")
-            ? 'Indent the list below "cases:", and add "server:".'
-            : hintToWrap(at, value)),
-      );
+    case "invalid_type": {
+      const isListOfCases = at.length === 0 && Array.isArray(value) && listKnownKeys(schema).includes("cases");
+      const wrap = isListOfCases ? 'Indent the list below "cases:", and add "server:".' : hintToWrap(at, value);
+      return mustBe(typeNames[issue.expected] ?? issue.expected, hintToQuote(issue, value) ?? wrap);
+    }
     case "invalid_value": {
       const values = issue.values.map(String);
       const hint = values.length > 1 && typeof value === "string" ? didYouMean(value, values, undefined) : undefined;

@@ -77,26 +77,23 @@ function checkMockSettings(header: SuiteHeader | undefined, cases: CheckedSuite[
 }
 
 function findCases(value: Json): { key: string; list: readonly Json[]; problems: PathProblem[] } {
-  const none = { key: "cases", list: [] };
+  const refuse = (path: Path, message: string, hint: string) => {
+    return { key: "cases", list: [], problems: [{ path, part: "key" as const, message, hint }] };
+  };
   // The schema reports a value of another type.
-  if (!isJsonObject(value)) return { ...none, problems: [] };
+  if (!isJsonObject(value)) return { key: "cases", list: [], problems: [] };
   const [key, second] = Object.keys(value).filter((name) => name === "cases" || name === "evals");
-  const hint = 'List the cases under "cases" (or "evals").';
   if (key === undefined)
-    return { ...none, problems: [{ path: [], message: 'There are no cases: neither "cases" nor "evals".', hint }] };
+    return refuse([], 'There are no cases: neither "cases" nor "evals".', 'List the cases under "cases" (or "evals").');
   if (second !== undefined) {
     const message = 'The suite has both "cases" and "evals", which mean the same.';
-    return { ...none, problems: [{ path: [second], part: "key", message, hint: "Put all cases into one of them." }] };
+    return refuse([second], message, "Put all cases into one of them.");
   }
   const list = value[key];
-  if (!Array.isArray(list)) return { ...none, problems: [] };
-  if (list.length > maxCases) {
-    const message = "There are more than 300,000 cases.";
-    return { ...none, problems: [{ path: [key], part: "key", message, hint: "Split them into several suites." }] };
-  }
-  const message = `There are no cases: "${key}" is empty.`;
-  const empty: PathProblem = { path: [key], part: "key", message, hint: "Add at least one case." };
-  return { key, list, problems: list.length > 0 ? [] : [empty] };
+  if (!Array.isArray(list)) return { key, list: [], problems: [] };
+  if (list.length === 0) return refuse([key], `There are no cases: "${key}" is empty.`, "Add at least one case.");
+  if (list.length <= maxCases) return { key, list, problems: [] };
+  return refuse([key], "There are more than 300,000 cases.", "Split them into several suites.");
 }
 
 type CheckedCase = { path: Path; content?: CaseFile; problems: PathProblem[] };
@@ -169,11 +166,10 @@ function checkGoal({ expect, turns = [], expected_behavior: behavior }: CaseFile
 
 function checkTools({ tools = [] }: CaseFile, path: Path): PathProblem[] {
   const names = tools.map(({ name }) => name);
-  return names.flatMap((name, i) =>
-    names.indexOf(name) === i
-      ? []
-      : [{ path: [...path, "tools", i, "name"], message: `Two tools are named "${name}".`, hint: "Rename one." }],
-  );
+  return names.flatMap((name, i): PathProblem[] => {
+    if (names.indexOf(name) === i) return [];
+    return [{ path: [...path, "tools", i, "name"], message: `Two tools are named "${name}".`, hint: "Rename one." }];
+  });
 }
 
 function findRepeatedIds(cases: CheckedSuite["cases"]): PathProblem[] {
@@ -191,15 +187,13 @@ export type Values = Readonly<Record<string, string | number | boolean>>;
 /** `<name>`: a letter, then words with hyphens, underscores, dots or single spaces between. */
 const placeholder = /<([A-Za-z][\w.-]*(?: [\w.-]+)*)>/g;
 
-type PlacedCase = { path: Path; content: CaseFile };
-
 /**
  * Checks the placeholders of prompts. With `values`, a placeholder without a value is an error, and a value that
  * nothing uses is a warning. Without `values`, text in angle brackets is sent as it is, with one warning per file.
  */
 function checkPlaceholders(
   { values, mocks }: { values?: Values | undefined; mocks?: MocksFile | undefined },
-  cases: readonly PlacedCase[],
+  cases: CheckedSuite["cases"],
 ): PathProblem[] {
   const prompts = cases.flatMap(({ content, path }) => listPrompts(content, path));
   if (!values) return prompts.flatMap(({ text, path }) => warnOfPlaceholder(text, path));
