@@ -87,6 +87,23 @@ export const expectCall = (tool: string | string[], args: JsonObject = {}): File
   ...(Object.keys(args).length > 0 && { args }),
 });
 
+/** What the assertions or graders of a case add up to. */
+export type Expectations = {
+  calls: FileCall[];
+  avoid: string[];
+  skills: string[];
+  sentences: string[];
+  losses: Loss[];
+};
+
+/** The first of the skills. Names in `losses` what one expectation cannot say of them. */
+export function pickSkill({ skills, losses }: Expectations, hasCalls: boolean): string | undefined {
+  const [skill, ...others] = new Set(skills);
+  if (others.length > 0) losses.push({ what: "several skills that must all be loaded" });
+  if (skill !== undefined && hasCalls) losses.push({ what: "a skill beside expected calls", detail: skill });
+  return skill;
+}
+
 /**
  * Keeps a case with its sentences for a judge, or leaves it out for this reason if it expects nothing. In a case with
  * an expected tool, sentences would make the trial depend on a judge model, so only `judged` keeps them.
@@ -128,9 +145,12 @@ export function malformed(parsed: ParsedFile, path: Path, message: string) {
 export const asText = (value: Json | undefined): string | undefined =>
   typeof value === "string" && value.trim() !== "" ? value : undefined;
 
+/** The items of a list, or the only one; none where there is no value. */
+export const asList = (value: Json | undefined): Json[] => [value ?? []].flat();
+
 /** A text, or the texts of a list. Other entries are named in `losses`, as entries of `what`. */
 export function readTexts(value: Json | undefined, what: string, losses: Loss[]): string[] {
-  const all = ([value ?? []].flat() as Json[]).filter((one) => typeof one !== "string" || one.trim() !== "");
+  const all = asList(value).filter((one) => typeof one !== "string" || one.trim() !== "");
   for (const one of all.filter((other) => typeof other !== "string"))
     losses.push({ what: `an entry of "${what}" that is not text`, detail: JSON.stringify(one) });
   return all.filter((one) => typeof one === "string");

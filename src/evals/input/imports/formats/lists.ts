@@ -1,11 +1,11 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
 import type { CaseFile } from "../../../base/types/suiteFile.ts";
 import {
+  asList,
   asObject,
   asText,
   expectCall,
   type Format,
-  type ImportContext,
   type ImportedCase,
   keep,
   keepJudged,
@@ -17,7 +17,6 @@ import {
   oneOrSeveral,
   parseData,
   readTexts,
-  type SourceFile,
   toLiteral,
   toLiteralArgs,
   toObject,
@@ -49,46 +48,31 @@ type ListRules = {
   read(entry: JsonObject, losses: Loss[], query: string): ListedCase;
 };
 
-/** Reads the cases of a file that is, or has, a list of objects. */
-async function readList(source: SourceFile, context: ImportContext, rules: ListRules) {
-  const { list, query: queryKey, id: idKey, isId = true, keys, read } = rules;
-  const parsed = await parseData(source);
-  const path = list === undefined ? [] : [list];
-  const entries = listObjects(parsed, path, list === undefined ? "The file" : `"${list}"`);
-  const cases = entries.map(({ path: at, entry }): ImportedCase => {
-    const [id, query] = [asText(entry[idKey]), asText(entry[queryKey])];
-    const losses: Loss[] = listOtherKeys(entry, [idKey, queryKey, ...keys]);
-    const common = { name: id ?? query ?? "", location: parsed.location(at), losses };
-    if (query === undefined) return leaveOut(common, `it has no ${queryKey}`);
-    const found = read(entry, losses, query);
-    if (typeof found === "string") return leaveOut(common, found);
-    const named = isId && id !== undefined && { id };
-    const prompt = found.content.messages ? {} : { input: query };
-    const content = { ...named, ...prompt, ...found.content };
-    return keepJudged(context, common, content, found.sentences ?? [], found.otherwise);
-  });
-  return { parsed, cases };
-}
-
-function createListFormat({
-  name,
-  label,
-  recognizes,
-  ...rules
-}: Pick<Format, "name" | "label" | "recognizes"> & ListRules): Format {
+/** The format of a file that is, or has, a list of objects. */
+function createListFormat(format: Pick<Format, "name" | "label" | "recognizes"> & ListRules): Format {
+  const { name, label, recognizes, list, query: queryKey, id: idKey, isId = true, keys, lost, read } = format;
   return {
     name,
     label,
     recognizes,
     async read(source, context) {
-      const { parsed, cases } = await readList(source, context, rules);
-      const known = ["version", "description", rules.list ?? ""];
-      const losses = listOtherKeys(asObject(parsed.value), known);
-      return {
-        file: source.file,
-        cases,
-        losses: rules.lost === undefined ? losses : [{ what: rules.lost }, ...losses],
-      };
+      const parsed = await parseData(source);
+      const path = list === undefined ? [] : [list];
+      const entries = listObjects(parsed, path, list === undefined ? "The file" : `"${list}"`);
+      const cases = entries.map(({ path: at, entry }): ImportedCase => {
+        const [id, query] = [asText(entry[idKey]), asText(entry[queryKey])];
+        const losses: Loss[] = listOtherKeys(entry, [idKey, queryKey, ...keys]);
+        const common = { name: id ?? query ?? "", location: parsed.location(at), losses };
+        if (query === undefined) return leaveOut(common, `it has no ${queryKey}`);
+        const found = read(entry, losses, query);
+        if (typeof found === "string") return leaveOut(common, found);
+        const named = isId && id !== undefined && { id };
+        const prompt = found.content.messages ? {} : { input: query };
+        const content = { ...named, ...prompt, ...found.content };
+        return keepJudged(context, common, content, found.sentences ?? [], found.otherwise);
+      });
+      const others = listOtherKeys(asObject(parsed.value), ["version", "description", list ?? ""]);
+      return { file: source.file, cases, losses: [...(lost === undefined ? [] : [{ what: lost }]), ...others] };
     },
   };
 }
@@ -238,10 +222,7 @@ const head = /^\|\s*Tool Name\s*\|\s*Test Prompt\s*\|/i;
 
 /** Splits a row into cells. Backticks around the first one, the tool, are removed. */
 function splitRow(line: string): string[] {
-  const row = line
-    .trim()
-    .replace(/^\|/, "")
-    .replace(/(?<!\\)\|$/, "");
+  const row = line.trim().replace(/^\||(?<!\\)\|$/g, "");
   const [tool = "", ...cells] = row.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
   return [tool.replace(/^`(.*)`$/, "$1"), ...cells];
 }
@@ -327,7 +308,7 @@ function readEntry(entry: JsonObject, location: ImportedCase["location"]): Impor
   const turns = Array.isArray(entry.question) ? entry.question : [];
   if (turns.length !== 1) return leaveOut(common, "a conversation of several turns with an executed backend");
   const messages = ([turns].flat(2) as Json[]).filter(isJsonObject).map(({ role, content }) => ({ role, content }));
-  const functions = ([entry.function ?? []].flat() as Json[]).filter(isJsonObject);
+  const functions = asList(entry.function).filter(isJsonObject);
   const tools = functions.map(({ name, description, parameters }) => ({
     name: String(name).replaceAll(".", "_"),
     description: String(description ?? ""),
@@ -335,7 +316,7 @@ function readEntry(entry: JsonObject, location: ImportedCase["location"]): Impor
   }));
   const base = { id, messages, tools } as unknown as CaseFile;
   if (/irrelevance/.test(id)) return keep(common, { ...base, expect: { tool: "none" } });
-  const truth = ([entry.ground_truth ?? []].flat() as Json[]).filter(isJsonObject);
+  const truth = asList(entry.ground_truth).filter(isJsonObject);
   if (truth.length === 0)
     return leaveOut(common, "the accepted answers are in another file; join them as `ground_truth`");
   const calls = truth.flatMap((answer) =>

@@ -58,19 +58,13 @@ function readConfig(value: Value, location: ImportedCase["location"], context: I
     const reason = isUnknown(value) || isStub(value) ? explainOther(value) : "it is not an object";
     return leaveOut({ name: "a test that is made by the source", location, losses: [] }, reason);
   }
-  const {
-    prompt = null,
-    expectedToolCalls,
-    systemPrompt,
-    mockedTools,
-    customScorer,
-    validateAgentResult,
-  } = value.members;
+  const { prompt = null, expectedToolCalls, systemPrompt, mockedTools, ...functions } = value.members;
   const prompts = [prompt].flat();
   const name = prompts.map((one) => (typeof one === "string" ? one : "?")).join(" / ");
   const losses: Loss[] = [];
-  if (customScorer) losses.push({ what: "a scorer that is a function (customScorer)" });
-  if (validateAgentResult) losses.push({ what: "a check of the answer that is a function (validateAgentResult)" });
+  if (functions.customScorer) losses.push({ what: "a scorer that is a function (customScorer)" });
+  if (functions.validateAgentResult)
+    losses.push({ what: "a check of the answer that is a function (validateAgentResult)" });
   const common = { name, location, losses };
   if (!prompts.every((one) => typeof one === "string")) return leaveOut(common, "its prompt is not a text");
   if (!Array.isArray(expectedToolCalls)) return leaveOut(common, "its expected calls are not a list");
@@ -190,37 +184,21 @@ class Converter {
 
   #matcher({ name, args = [] }: Stub, at: string): Json {
     const [first = null] = args;
-    switch (name.slice("Matcher.".length)) {
-      case "undefined":
-        return { $absent: true };
-      case "null":
-        return { $type: "null" };
-      case "anyValue":
-        return { $optional: { $any: true } };
-      case "emptyObjectOrUndefined":
-        return { $optional: { $anyOf: [null, { $equals: {} }, { $equals: [] }] } };
-      case "number":
-        return this.#filtered("number", first);
-      case "string":
-        return this.#filtered("string", first);
-      case "boolean":
-        return typeof first === "boolean" ? first : { $type: "boolean" };
-      case "caseInsensitiveString":
-        if (typeof first === "string") return { $ignoreCase: first };
-        throw new Misfit(`${at}a text that is not known`);
-      case "value":
-        return this.#value(first, at);
-      case "not":
-        return { $not: this.#value(first, at) };
-      case "arrayOrSingle": {
-        const one = this.#value(first, at);
-        return { $anyOf: [{ $anyOf: [one], $not: { $type: "array" } }, [withoutOptional(one)]] };
-      }
-      case "anyOf":
-        return this.#anyOf(args, at);
-      default:
-        throw new Misfit(`${at}${name} is not a known matcher`);
+    const kind = name.slice("Matcher.".length);
+    const constant = constants.get(kind);
+    if (constant !== undefined) return constant;
+    if (kind === "number" || kind === "string") return this.#filtered(kind, first);
+    if (kind === "boolean") return typeof first === "boolean" ? first : { $type: "boolean" };
+    if (kind === "caseInsensitiveString") {
+      if (typeof first === "string") return { $ignoreCase: first };
+      throw new Misfit(`${at}a text that is not known`);
     }
+    if (kind === "anyOf") return this.#anyOf(args, at);
+    if (!["value", "not", "arrayOrSingle"].includes(kind)) throw new Misfit(`${at}${name} is not a known matcher`);
+    const value = this.#value(first, at);
+    if (kind === "not") return { $not: value };
+    const single = { $anyOf: [value], $not: { $type: "array" } };
+    return kind === "value" ? value : { $anyOf: [single, [withoutOptional(value)]] };
   }
 
   /** A value that may be undefined is optional. */
@@ -241,6 +219,14 @@ class Converter {
     return { $type: type };
   }
 }
+
+/** Matchers without arguments. */
+const constants: ReadonlyMap<string, Json> = new Map<string, Json>([
+  ["undefined", { $absent: true }],
+  ["null", { $type: "null" }],
+  ["anyValue", { $optional: { $any: true } }],
+  ["emptyObjectOrUndefined", { $optional: { $anyOf: [null, { $equals: {} }, { $equals: [] }] } }],
+]);
 
 const isOptional = (json: Json): json is { $optional: Json } => isJsonObject(json) && "$optional" in json;
 const withoutOptional = (json: Json): Json => (isOptional(json) ? json.$optional : json);

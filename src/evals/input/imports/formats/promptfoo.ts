@@ -3,8 +3,10 @@ import { getAtPath, isJsonObject, type Json, type JsonObject, type Path } from "
 import type { CaseFile } from "../../../base/types/suiteFile.ts";
 import type { ParsedFile } from "../../parsing/json.ts";
 import {
+  asList,
   asObject,
   asText,
+  type Expectations,
   type FileCall,
   type Format,
   type ImportedCase,
@@ -14,6 +16,7 @@ import {
   listOtherKeys,
   oneOrSeveral,
   parseData,
+  pickSkill,
   readTexts,
   toLiteralArgs,
 } from "./format.ts";
@@ -38,10 +41,11 @@ export const promptfoo: Format = {
     const cases = listTests(config).flatMap(({ test, path }): ImportedCase[] => {
       const location = parsed.location(path);
       if (!isJsonObject(test)) {
-        const reason = typeof test === "string" ? "tests of another file" : "the test is not an object";
-        return [
-          leaveOut({ name: typeof test === "string" ? test : JSON.stringify(test), location, losses: [] }, reason),
-        ];
+        const [name, reason] =
+          typeof test === "string"
+            ? [test, "tests of another file"]
+            : [JSON.stringify(test), "the test is not an object"];
+        return [leaveOut({ name, location, losses: [] }, reason)];
       }
       return templates.flatMap((template) =>
         expandVars(test, shared).map((vars) => readTest(template, vars, test, shared, { location, context })),
@@ -77,10 +81,10 @@ function expandVars(test: JsonObject, shared: JsonObject): JsonObject[] {
   const { vars, options } = mergeTests(shared, test);
   if (asObject(options).disableVarExpansion === true) return [asObject(vars)];
   let combinations: JsonObject[] = [{}];
-  for (const [name, value] of Object.entries(asObject(vars)))
-    combinations = combinations.flatMap((given) =>
-      ([value].flat() as Json[]).map((one) => ({ ...given, [name]: one })),
-    );
+  for (const [name, value] of Object.entries(asObject(vars))) {
+    const values: Json[] = [value].flat();
+    combinations = combinations.flatMap((given) => values.map((one) => ({ ...given, [name]: one })));
+  }
   return combinations;
 }
 
@@ -93,12 +97,9 @@ function listTemplates(prompts: Json | undefined): (string | undefined)[] {
   return list.length > 0 ? list : ["{{prompt}}"];
 }
 
-type TestExpectations = {
-  calls: FileCall[];
+type TestExpectations = Expectations & {
   /** The expected order of the calls. */
   sequence?: readonly string[];
-  avoid: string[];
-  skills: string[];
   /** Whether an assertion is about the first call of the first reply. */
   isFirst?: boolean;
   /** Whether an assertion is that some call is well-formed. */
@@ -106,8 +107,6 @@ type TestExpectations = {
   isExact?: boolean;
   /** The modes in which arguments are compared. */
   modes: Set<Json>;
-  sentences: string[];
-  losses: Loss[];
 };
 
 function readTest(
@@ -122,7 +121,7 @@ function readTest(
   const found: TestExpectations = { calls: [], avoid: [], skills: [], modes: new Set(), sentences: [], losses: [] };
   const merged = mergeTests(shared, test);
   const { transform, disableVarExpansion, disableDefaultAsserts, ...options } = asObject(merged.options);
-  const assertions = [(disableDefaultAsserts === true ? test : merged).assert ?? []].flat() as Json[];
+  const assertions = asList((disableDefaultAsserts === true ? test : merged).assert);
   for (const assertion of assertions)
     readAssertion({ ...(transform !== undefined && { transform }), ...asObject(assertion) }, vars, found);
   const known = ["description", "vars", "assert", "metadata", "threshold", "options"];
@@ -143,14 +142,11 @@ function readTest(
 
 /** Names in `losses` what one expectation cannot say of several assertions. */
 function buildExpectation(found: TestExpectations): CaseFile["expect"] {
-  const { avoid, skills, modes, isFirst, isExact, sequence, losses } = found;
+  const { avoid, modes, isFirst, isExact, sequence, losses } = found;
   const avoided = avoid.length > 0 ? { avoid: oneOrSeveral([...new Set(avoid)]) } : {};
   const calls = sequence ? orderCalls(sequence, found) : found.calls;
   const [call, ...further] = calls;
-  const [skill, ...otherSkills] = new Set(skills);
-  if (otherSkills.length > 0) losses.push({ what: "several skills that must all be loaded" });
-  if (skill !== undefined && (call || found.isAny))
-    losses.push({ what: "a skill beside expected calls", detail: skill });
+  const skill = pickSkill(found, call !== undefined || found.isAny === true);
   if (further.length > 0 && isFirst) losses.push({ what: "that a call is the first" });
   const hasChoice = calls.some(({ tool }) => Array.isArray(tool));
   const tools = calls.flatMap(({ tool, args }) => (args ? [tool] : []));
@@ -222,13 +218,10 @@ const comparesArgument = new RegExp(
 /** Reads an assertion about the name, an argument or the form of the first call. Returns whether it was one. */
 function readFirstCall({ type, value, transform }: JsonObject, found: TestExpectations): boolean {
   const text = asText(value)?.trim() ?? "";
-  const name =
-    type === "equals" && readsName.test(asText(transform)?.trim() ?? "")
-      ? text
-      : type === "javascript"
-        ? comparesName.exec(text)?.[1]
-        : undefined;
-  const [, argument, single, double, number] = (type === "javascript" && comparesArgument.exec(text)) || [];
+  const code = type === "javascript" ? text : "";
+  const isName = type === "equals" && readsName.test(asText(transform)?.trim() ?? "");
+  const name = isName ? text : comparesName.exec(code)?.[1];
+  const [, argument, single, double, number] = comparesArgument.exec(code) ?? [];
   const isForm = /^is-valid-(?:openai-)?(?:function|tools)-call$/.test(asText(type) ?? "");
   const [call] = found.calls;
   if (isForm) found.isAny = true;
@@ -308,7 +301,7 @@ function readAssertion({ transform, ...assertion }: JsonObject, vars: JsonObject
 
 /** A set without a threshold is its assertions. One of which a single call suffices expects any of the tools. */
 function readAssertSet({ threshold, assert }: JsonObject, vars: JsonObject, found: TestExpectations): void {
-  const inner = ([assert ?? []].flat() as Json[]).map(asObject);
+  const inner = asList(assert).map(asObject);
   if (typeof threshold !== "number" || threshold >= 1) {
     for (const one of inner) readAssertion(one, vars, found);
     return;
@@ -365,13 +358,14 @@ type ToolCount = { name: string; min: number; max: number | undefined };
 
 /** The tools of a name, a list, or `{ name, min, max }`. In promptfoo, a name with `*` or `?` is a pattern. */
 function listTools(value: Json | undefined, losses: Loss[]): ToolCount[] {
-  return ([value ?? []].flat() as Json[]).flatMap((one): ToolCount[] => {
+  const counts: ToolCount[] = [];
+  for (const one of asList(value)) {
     const { name, tool, pattern, min, max } = asObject(typeof one === "string" ? { name: one } : one);
     const named = asText(pattern) ?? asText(name) ?? asText(tool);
+    const [least, most] = [min, max].map((count) => (typeof count === "number" ? count : undefined));
     if (named === undefined) losses.push({ what: "a tool name that is not text", detail: JSON.stringify(one) });
     else if (/[*?]/.test(named)) losses.push({ what: "a pattern of tool names", detail: named });
-    else
-      return [{ name: named, min: typeof min === "number" ? min : 1, max: typeof max === "number" ? max : undefined }];
-    return [];
-  });
+    else counts.push({ name: named, min: least ?? 1, max: most });
+  }
+  return counts;
 }

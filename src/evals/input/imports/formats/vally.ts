@@ -4,8 +4,10 @@ import type { CaseFile } from "../../../base/types/suiteFile.ts";
 import { readCaseFiles } from "../../parsing/caseFiles.ts";
 import { realPath } from "../../parsing/folders.ts";
 import {
+  asList,
   asObject,
   asText,
+  type Expectations,
   expectCall,
   type FileCall,
   type Format,
@@ -16,17 +18,10 @@ import {
   listOtherKeys,
   oneOrSeveral,
   parseData,
+  pickSkill,
   readTexts,
   type SourceFile,
 } from "./format.ts";
-
-type GraderExpectations = {
-  calls: FileCall[];
-  avoid: string[];
-  skills: string[];
-  sentences: string[];
-  losses: Loss[];
-};
 
 /** Vally: `{ stimuli: [{ name, prompt, graders: [{ type, config }] }] }`. */
 export const vally: Format = {
@@ -58,20 +53,18 @@ export const vally: Format = {
 
 const expectsNothing = "no grader says which tool or skill is expected";
 
-/** Names in `losses` the skills that one expectation cannot say. */
-function buildExpectation({ calls, avoid, skills, losses }: GraderExpectations): CaseFile["expect"] {
+function buildExpectation(found: Expectations): CaseFile["expect"] {
+  const { calls, avoid, skills } = found;
   const avoided = avoid.length > 0 ? { avoid: oneOrSeveral(avoid) } : {};
-  const [skill, ...others] = new Set(skills);
-  if (others.length > 0) losses.push({ what: "several skills that must all be loaded" });
-  if (calls.length > 0 && skill !== undefined) losses.push({ what: "a skill beside expected calls", detail: skill });
+  const skill = pickSkill(found, calls.length > 0);
   if (calls.length > 0) return { calls, order: "any", extras: true, ...avoided };
-  if (skill !== undefined && others.length === 0) return { skill, ...avoided };
+  if (skill !== undefined && new Set(skills).size === 1) return { skill, ...avoided };
   return avoid.length > 0 ? avoided : undefined;
 }
 
 /** `behind` gets the dispatcher of each tool that is called through one. */
-function readGraders(lists: readonly (Json | undefined)[], behind: Map<string, string>): GraderExpectations {
-  const found: GraderExpectations = { calls: [], avoid: [], skills: [], sentences: [], losses: [] };
+function readGraders(lists: readonly (Json | undefined)[], behind: Map<string, string>): Expectations {
+  const found: Expectations = { calls: [], avoid: [], skills: [], sentences: [], losses: [] };
   for (const grader of lists.flatMap((list) => (Array.isArray(list) ? list : []))) {
     const { type, config } = asObject(grader);
     const settings = asObject(config);
@@ -97,12 +90,8 @@ function matchPatterns(patterns: Readonly<Record<string, Json | undefined>>, los
   return Object.fromEntries(texts.map(([key, pattern]) => [key, { $matches: pattern }]));
 }
 
-function readToolCalls(
-  settings: JsonObject,
-  { calls, avoid, losses }: GraderExpectations,
-  behind: Map<string, string>,
-): void {
-  for (const entry of [settings.required ?? []].flat() as Json[]) {
+function readToolCalls(settings: JsonObject, { calls, avoid, losses }: Expectations, behind: Map<string, string>) {
+  for (const entry of asList(settings.required)) {
     const { name, command, args, ...others } = typeof entry === "string" ? { name: entry } : asObject(entry);
     const tools = readNames(asText(name) ?? "", losses);
     for (const key of Object.keys(others)) losses.push({ what: `"${key}" of an expected call` });
@@ -119,7 +108,7 @@ function readToolCalls(
       calls.push(expectCall(inner, matchPatterns(patterns, losses)));
     } else calls.push(expectCall(oneOrSeveral(tools), matchPatterns({ command: inner, ...patterns }, losses)));
   }
-  for (const entry of [settings.disallowed ?? []].flat() as Json[]) {
+  for (const entry of asList(settings.disallowed)) {
     const { name, ...others } = typeof entry === "string" ? { name: entry } : asObject(entry);
     const tools = readNames(asText(name) ?? "", losses);
     if (tools && Object.keys(others).length === 0) avoid.push(...tools);
@@ -229,15 +218,18 @@ function readFixtures(
  * The expectations of a task. One call may meet several graders, so that a tool is expected as often as the grader wants
  * that wants it most, and calls with arguments count among these.
  */
-function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderExpectations {
-  const found: GraderExpectations = { calls: [], avoid: [], skills: [], sentences: [], losses: [] };
+function readWazaGraders(entry: JsonObject, skill: string | undefined): Expectations {
+  const found: Expectations = { calls: [], avoid: [], skills: [], sentences: [], losses: [] };
   const { losses } = found;
   const named: string[][] = [];
   const expected = asObject(entry.expected);
-  const { required_tools, forbidden_tools, ...limits } = asObject(expected.behavior);
   const readNamed = (value: Json | undefined, what: string) => readTexts(value, what, losses);
-  named.push([...new Set(readNamed(required_tools, "required_tools"))]);
-  found.avoid.push(...readNamed(forbidden_tools, "forbidden_tools"));
+  const readBehavior = ({ required_tools, forbidden_tools }: JsonObject) => {
+    named.push([...new Set(readNamed(required_tools, "required_tools"))]);
+    found.avoid.push(...readNamed(forbidden_tools, "forbidden_tools"));
+  };
+  const { required_tools: _, forbidden_tools: __, ...limits } = asObject(expected.behavior);
+  readBehavior(asObject(expected.behavior));
   if (skill !== undefined && expected.should_trigger === true) found.skills.push(skill);
   if (skill !== undefined && expected.should_trigger === false) found.avoid.push(`skill:${skill}`);
   if (typeof entry.expected === "string") found.sentences.push(entry.expected);
@@ -245,7 +237,7 @@ function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderEx
   const said = skill === undefined ? ["behavior"] : ["behavior", "should_trigger"];
   for (const key of Object.keys(expected).filter((one) => !said.includes(one)))
     losses.push({ what: `"${key}" of the expectation` });
-  for (const grader of ([entry.graders ?? [], entry.validators ?? []].flat() as Json[]).map(asObject)) {
+  for (const grader of [...asList(entry.graders), ...asList(entry.validators)].map(asObject)) {
     const config = asObject(grader.config);
     const type = asText(grader.type) ?? "without a type";
     if (type === "tool_constraint") {
@@ -263,10 +255,8 @@ function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderEx
       found.skills.push(...readNamed(config.required_skills, "required_skills"));
       found.avoid.push(...readNamed(config.forbidden_skills, "forbidden_skills").map((name) => `skill:${name}`));
     } else if (type === "prompt") found.sentences.push(...readNamed(grader.rubric ?? config.prompt, "rubric"));
-    else if (type === "behavior") {
-      named.push([...new Set(readNamed(config.required_tools, "required_tools"))]);
-      found.avoid.push(...readNamed(config.forbidden_tools, "forbidden_tools"));
-    } else {
+    else if (type === "behavior") readBehavior(config);
+    else {
       losses.push({ what: `the grader "${type}"` });
       continue;
     }
@@ -278,7 +268,7 @@ function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderEx
 }
 
 /** Adds a call of each tool as often as the list wants that names it most often. */
-function addNamed(lists: readonly (readonly string[])[], { calls, losses }: GraderExpectations): void {
+function addNamed(lists: readonly (readonly string[])[], { calls, losses }: Expectations): void {
   const tools = calls.map(({ tool }) => tool);
   const isShared = tools.some((tool, at) => Array.isArray(tool) || tools.indexOf(tool) < at);
   if (isShared && calls.length + lists.flat().length > 1)

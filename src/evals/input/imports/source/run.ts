@@ -4,7 +4,7 @@ import { dirname, extname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { startGroup } from "../../../base/processes/group.ts";
-import type { Json } from "../../../base/types/json.ts";
+import { type Json, parseJsonText } from "../../../base/types/json.ts";
 
 /** What the process is given: the sources, all of one repository. */
 export type ProcessInput = { root: string; sources: readonly Source[] };
@@ -70,7 +70,7 @@ async function runBatch(
     if (why !== undefined) return;
     clearTimeout(timer);
     timer = startTimer();
-    const reply = readReply(line);
+    const reply = parseJsonText(line) as { path: string; run: SourceRun } | undefined;
     if (reply) keep(reply.path, reply.run);
     else stop("it wrote to the output of the process");
   });
@@ -79,14 +79,6 @@ async function runBatch(
   clearTimeout(timer);
   signal?.removeEventListener("abort", onAbort);
   return why ?? (group.stderrTail().split("\n").at(-1) || undefined);
-}
-
-function readReply(line: string): { path: string; run: SourceRun } | undefined {
-  try {
-    return JSON.parse(line) as { path: string; run: SourceRun };
-  } catch {
-    return undefined;
-  }
 }
 
 /** The flags of Node that take rights away from the process. It reads the repository, its own program and jiti. */
