@@ -1,5 +1,5 @@
 import { basename, dirname, resolve, sep } from "node:path";
-import { nearest } from "../base/text/nearest.ts";
+import { didYouMean } from "../base/text/nearest.ts";
 import { type EvalsError, type Location, type Problem, usageError } from "../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/types/json.ts";
 import { readParsed } from "./parsing/read.ts";
@@ -151,13 +151,9 @@ export function findEntry({ entries, location }: HostFile, name: string): Json {
 
 /** The error for a name that is not registered. `place` is absent if there are several files. */
 export function unknownServer(name: string, names: readonly string[], location?: Location): EvalsError {
-  const close = nearest(name, names);
-  const known = `Registered: ${names.join(", ")}.`;
-  return usageError(
-    `No server "${name}" is registered in ${location ? "this file" : "these files"}.`,
-    close === undefined ? known : `Did you mean "${close}"? ${known}`,
-    location,
-  );
+  const meant = didYouMean(name, names, undefined);
+  const hint = [meant, `Registered: ${names.join(", ")}.`].filter(Boolean).join(" ");
+  return usageError(`No server "${name}" is registered in ${location ? "this file" : "these files"}.`, hint, location);
 }
 
 /** What hosts call a field, by what `.mcp.json` calls it. */
@@ -221,14 +217,11 @@ function readEntry(name: string, raw: Json, { path, inputs, location }: EntryCon
     const more = forwarded[field].flatMap((one) => listForwarded(written[one]));
     if (field === "headers" && typeof written.bearer_token_env_var === "string")
       more.push(["Authorization", `Bearer \${${written.bearer_token_env_var}}`]);
-    const values = isJsonObject(entry[field] ?? {}) ? Object.entries(Object(entry[field]) as JsonObject) : undefined;
-    if (values && (more.length > 0 || values.length > 0))
-      entry[field] = Object.fromEntries([
-        ...values.flatMap(([key, value]) =>
-          value === null ? [] : [[key, typeof value === "number" ? `${value}` : value]],
-        ),
-        ...more,
-      ]);
+    if (!isJsonObject(entry[field] ?? {})) continue;
+    const given = Object.entries(Object(entry[field]) as JsonObject);
+    const values = given.filter(([, value]) => value !== null);
+    const texts = values.map(([key, value]) => [key, typeof value === "number" ? `${value}` : value] as const);
+    if (more.length + given.length > 0) entry[field] = Object.fromEntries([...texts, ...more]);
   }
   if (written.disabled === true || written.enabled === false) entry.disabled = true;
   const known = new Set([...Object.values(fields), ...Object.values(forwarded), ...Object.values(filters)].flat());

@@ -120,39 +120,32 @@ async function importProvider(id: string, name: string, cwd: string) {
   const [first = "", second = ""] = name.split("/");
   const written = first.startsWith("@") ? `${first}/${second}` : first;
   const modelName = name.slice(written.length + 1);
-  if (modelName === "")
-    throw usageError(
-      `The model id "${id}" has no model name.`,
-      "Write ai:<package>/<model>, for example ai:google/gemini-3-pro.",
-    );
+  const form = "Write ai:<package>/<model>, for example ai:google/gemini-3-pro.";
+  if (modelName === "") throw usageError(`The model id "${id}" has no model name.`, form);
   const candidates = written.startsWith("@") ? [written] : [`@ai-sdk/${written}`, written];
   const { createJiti } = await import("jiti");
   const parents = [pathToFileURL(join(cwd, "package.json")).href, import.meta.url];
-  for (const packageName of candidates)
-    for (const parent of parents) {
-      const found = createJiti(parent).esmResolve(packageName, { try: true });
-      if (found === undefined || !found.startsWith("file:")) continue;
-      const loaded = (await import(found).catch((error: unknown) => {
-        const missing = /Cannot find (?:module|package) '((?:@[^/']+\/)?[^/'.][^/']*)/.exec(messageOf(error))?.[1];
-        throw usageError(
-          `${packageName} cannot be loaded: ${firstLine(messageOf(error))}.`,
-          missing === undefined ? "Install a version for this Node.js." : `Run: npm install --save-dev ${missing}`,
-        );
-      })) as Record<string, unknown>;
-      const factories = Object.keys(loaded).filter(
-        (key) => /^create[A-Z]/.test(key) && typeof loaded[key] === "function",
-      );
-      // Some packages have several, such as one for a search service.
-      const ownName = packageName.replace(/\W/g, "").toLowerCase();
-      const isOwn = (key: string) => ownName.includes(key.slice("create".length).toLowerCase());
-      const create = factories.find(isOwn) ?? factories[0];
-      if (create !== undefined) return { packageName, modelName, createProvider: loaded[create] as CreateProvider };
-      throw usageError(`${packageName} is no provider of the AI SDK: it exports no function create….`);
-    }
-  throw usageError(
-    `${id} needs the package ${candidates[0]}, which is not installed.`,
-    `Run: npm install --save-dev ${candidates[0]}`,
-  );
+  const places = candidates.flatMap((packageName) => parents.map((parent) => ({ packageName, parent })));
+  const install = (name: string | undefined) => `Run: npm install --save-dev ${name}`;
+  for (const { packageName, parent } of places) {
+    const found = createJiti(parent).esmResolve(packageName, { try: true });
+    if (found === undefined || !found.startsWith("file:")) continue;
+    const loaded = (await import(found).catch((error: unknown) => {
+      const missing = /Cannot find (?:module|package) '((?:@[^/']+\/)?[^/'.][^/']*)/.exec(messageOf(error))?.[1];
+      const hint = missing === undefined ? "Install a version for this Node.js." : install(missing);
+      throw usageError(`${packageName} cannot be loaded: ${firstLine(messageOf(error))}.`, hint);
+    })) as Record<string, unknown>;
+    const factories = Object.keys(loaded).filter(
+      (key) => /^create[A-Z]/.test(key) && typeof loaded[key] === "function",
+    );
+    // Some packages have several, such as one for a search service.
+    const ownName = packageName.replace(/\W/g, "").toLowerCase();
+    const isOwn = (key: string) => ownName.includes(key.slice("create".length).toLowerCase());
+    const create = factories.find(isOwn) ?? factories[0];
+    if (create !== undefined) return { packageName, modelName, createProvider: loaded[create] as CreateProvider };
+    throw usageError(`${packageName} is no provider of the AI SDK: it exports no function create….`);
+  }
+  throw usageError(`${id} needs the package ${candidates[0]}, which is not installed.`, install(candidates[0]));
 }
 
 /** The error of a provider that lacks a key or another setting. It names the variable that the provider reads. */
@@ -173,10 +166,8 @@ async function openLanguageModel(
     })) as Partial<LanguageModel> | undefined;
     const { specificationVersion: version = "v1", doGenerate } = model ?? {};
     if (typeof doGenerate === "function" && /^v[234]$/.test(version)) return model as LanguageModel;
-    throw usageError(
-      `${id}: the package speaks an unknown version of the AI SDK (${version}).`,
-      "Install a newer one.",
-    );
+    const speaks = `the package speaks an unknown version of the AI SDK (${version})`;
+    throw usageError(`${id}: ${speaks}.`, "Install a newer one.");
   };
   const unsent = await open({ fetch: () => Promise.reject(new Error("not sent")) });
   const prompt = [{ role: "user", content: [{ type: "text", text: "." }] }];
@@ -211,24 +202,17 @@ class UnreachableError extends Error {}
 function createWebFetch(env: EndpointOptions["env"], search: string): Fetch {
   const send = createServiceFetch(env);
   return async (url, init) => {
-    const {
-      status,
-      headers,
-      text: read,
-    } = await send(addSearch(String(url), search), init).catch((cause: unknown) => {
+    const reply = await send(addSearch(String(url), search), init).catch((cause: unknown) => {
       throw init?.signal?.aborted ? cause : new UnreachableError("unreachable", { cause });
     });
-    return new Response(await read(), { status, headers: Object.fromEntries(headers.entries()) });
+    const { status, headers } = reply;
+    return new Response(await reply.text(), { status, headers: Object.fromEntries(headers.entries()) });
   };
 }
 
 function writeTool({ description, inputSchema }: OfferedTool, name: string): object {
-  return {
-    type: "function",
-    name,
-    ...(description && { description }),
-    inputSchema: { type: "object", ...inputSchema },
-  };
+  const schema = { type: "object", ...inputSchema };
+  return { type: "function", name, ...(description && { description }), inputSchema: schema };
 }
 
 function writeMessage(message: Message, toWire: (name: string) => string): object[] {
@@ -295,11 +279,7 @@ function readResult({ content, finishReason, usage, response }: Result): Receive
     id: response?.id ?? "",
     model: response?.modelId ?? "",
     text: answer,
-    calls: calls.map(({ toolCallId, toolName, input }) => ({
-      id: toolCallId,
-      tool: toolName,
-      ...readArguments(input),
-    })),
+    calls: calls.map((one) => ({ id: one.toolCallId, tool: one.toolName, ...readArguments(one.input) })),
     answered: [],
     usage: toUsage(total, outputTokens?.total ?? 0, cacheRead, cacheWrite),
     ...readFinish(finishReason.unified, calls.length, answer !== "", finishReason.raw),

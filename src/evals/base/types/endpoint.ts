@@ -113,13 +113,11 @@ export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefa
   const hasCredentials = Object.keys(own).some(isSecretName);
   const isKeyless = options.isKeyless || hasCredentials || isLocal(baseUrl.hostname);
   const apiKey = key || (isKeyless ? "no-key-needed" : undefined);
-  if (apiKey === undefined && options.isDryRun)
-    options.warn?.(`${baseUrl.host} needs an API key, but ${provider.keyVariable} is not set. A dry run needs none.`);
+  const lack = `${baseUrl.host} needs an API key, but ${provider.keyVariable} is not set.`;
+  if (apiKey === undefined && options.isDryRun) options.warn?.(`${lack} A dry run needs none.`);
   if (apiKey === undefined && !options.isDryRun && !options.isAskedElsewhere) {
-    throw usageError(
-      `${baseUrl.host} needs an API key, but ${provider.keyVariable} is not set.`,
-      `Set ${provider.keyVariable}, use a local server (--base-url or ${provider.baseUrlVariable}), or use the offline model "lexical".`,
-    );
+    const local = `use a local server (--base-url or ${provider.baseUrlVariable})`;
+    throw usageError(lack, `Set ${provider.keyVariable}, ${local}, or use the offline model "lexical".`);
   }
   if (effort !== undefined && !provider.efforts.includes(effort)) {
     throw usageError(`Unknown effort "${effort}" for ${provider.name}.`, `Use one of: ${provider.efforts.join(", ")}.`);
@@ -185,11 +183,8 @@ export function readHeaders(written: readonly string[] = [], env: EndpointOption
  */
 export function parseBaseUrl(text: string, { name, baseUrl = "/v1" }: { name: string; baseUrl?: string }) {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol))
-    throw usageError(
-      `"${text}" is not a valid base URL for ${name}.`,
-      "Give a complete URL, for example http://127.0.0.1:8080/v1.",
-    );
+  const hint = "Give a complete URL, for example http://127.0.0.1:8080/v1.";
+  if (!url || !/^https?:$/.test(url.protocol)) throw usageError(`"${text}" is not a valid base URL for ${name}.`, hint);
   const { search, username, password } = url;
   const path = url.pathname.replace(/(?:\/(?:chat\/completions|responses|messages))?\/*$/, "");
   const credentials = [username, password].map(decodeOr).join(":");

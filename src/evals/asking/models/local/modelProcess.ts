@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { EvalsError, messageOf, usageError } from "../../../base/types/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../base/types/json.ts";
+import { noUsage } from "../../../base/types/model.ts";
 import { megabytes } from "../../../reports/format.ts";
 import { pruneFolder } from "../cache.ts";
 import { CallGrammar, findOpening, readCalls } from "./calls.ts";
@@ -68,12 +69,7 @@ class LoadedModel {
     const prefix = tokens.slice(0, shared);
     await this.#provideContext(tokens.length, prefix.length, maxTokens);
     const isKnown = await this.#restore(prefix, signal);
-    const usage = {
-      inputTokens: tokens.length - prefix.length,
-      outputTokens: 0,
-      cacheReadTokens: 0,
-      cacheWriteTokens: 0,
-    };
+    const usage = { ...noUsage, inputTokens: tokens.length - prefix.length };
     usage[isKnown ? "cacheReadTokens" : "cacheWriteTokens"] = prefix.length;
     return await this.#generate(tokens.slice(prefix.length), usage, request, signal);
   }
@@ -88,25 +84,18 @@ class LoadedModel {
   async #provideContext(tokens: number, prefix: number, maxTokens: number): Promise<void> {
     const needed = tokens + maxTokens;
     const { trainContextSize: largest } = this.model;
-    if (needed > largest)
-      throw new Error(
-        `the request has ${tokens} tokens, ${prefix} of them the tool list, and its reply up to ${maxTokens}; the context of the model has ${largest}`,
-      );
+    const asked = `the request has ${tokens} tokens, ${prefix} of them the tool list, and its reply up to ${maxTokens}`;
+    if (needed > largest) throw new Error(`${asked}; the context of the model has ${largest}`);
     if (needed <= this.#contextSize) return;
     this.#contextSize = Math.min(largest, Math.max(smallContext, Math.ceil(needed / 4096) * 4096));
     await this.#context?.dispose();
     this.#prefix = [];
     this.#sequence = undefined;
+    const idle = Math.max(1, Math.round(await countIdleCores()));
+    const threads = Math.min(this.llama.cpuMathCores, availableParallelism(), idle);
     // The whole window of models that look back over a part of it: otherwise no prefix could be used twice.
-    this.#context = await this.model.createContext({
-      contextSize: this.#contextSize,
-      threads: Math.min(
-        this.llama.cpuMathCores,
-        availableParallelism(),
-        Math.max(1, Math.round(await countIdleCores())),
-      ),
-      swaFullCache: true,
-    });
+    const swaFullCache = true;
+    this.#context = await this.model.createContext({ contextSize: this.#contextSize, threads, swaFullCache });
     this.#sequence = this.#context.getSequence();
   }
 
@@ -168,7 +157,7 @@ class LoadedModel {
     let state = answerSchema && (await this.#createState(CallGrammar.ofSchema(answerSchema)));
     const limit = AbortSignal.timeout(timeoutMs);
     const written: Token[] = [];
-    let [text, calls] = ["", 0];
+    let [text, complete] = ["", 0];
     const draw = { ...this.sampling, seed, grammarEvaluationState: () => state };
     for await (const token of this.#sequence?.evaluate(tokens, draw) ?? []) {
       signal.throwIfAborted();
@@ -178,8 +167,8 @@ class LoadedModel {
       if (written.length >= maxTokens) break;
       if (!grammar) continue;
       const found = readCalls(text, forms).calls;
-      if (found.length > calls) {
-        calls = found.length;
+      if (found.length > complete) {
+        complete = found.length;
         state = undefined;
         // Behind a call in a code block, models write what they believe to be its result.
         if (found.at(-1)?.form === jsonForm) break;
@@ -192,13 +181,8 @@ class LoadedModel {
     const isCut = written.length >= maxTokens;
     const read = isCut ? { calls: [], text } : readCalls(text, forms);
     const stop = isCut ? "cut" : read.calls.length > 0 ? "calls" : "done";
-    const plain = read.calls.map(({ start: _, end: __, form: ___, ...call }) => call);
-    return {
-      text: read.text,
-      calls: plain as Answer["calls"],
-      stop,
-      usage: { ...usage, outputTokens: written.length },
-    };
+    const calls = read.calls.map(({ start: _, end: __, form: ___, ...call }) => call) as Answer["calls"];
+    return { text: read.text, calls, stop, usage: { ...usage, outputTokens: written.length } };
   }
 
   /** The state of a grammar at its start. Grammars are kept: reading one takes longer than drawing a token. */
@@ -250,11 +234,8 @@ async function open(options: OpenOptions): Promise<LoadedModel> {
   send({ head: { name, bytes, context: contextSize } });
   // macOS counts what it can free at once as used.
   const available = process.platform === "darwin" ? totalmem() * 0.75 : process.availableMemory();
-  if (bytes > available)
-    throw usageError(
-      `${name} needs about ${megabytes(bytes)} of memory, and ${megabytes(available)} are available.`,
-      "Close other programs, or name a smaller model.",
-    );
+  const needs = `${name} needs about ${megabytes(bytes)} of memory, and ${megabytes(available)} are available.`;
+  if (bytes > available) throw usageError(needs, "Close other programs, or name a smaller model.");
   const model = await llama.loadModel({ modelPath: file }).catch(async (error: Error) => {
     // The library passes on what llama.cpp logs a little later.
     await delay(50);

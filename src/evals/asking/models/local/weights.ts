@@ -37,18 +37,17 @@ export async function findWeights(id: string, name: string, options: WeightsOpti
   const folder = resolve(cwd, env.EVALS_MODELS || join(caches, "tool-evals/models"));
   const known = name || defaultModel;
   const uri = models[known] ?? (known.startsWith("hf:") ? known : undefined);
-  const target = join(
-    folder,
-    known.endsWith(".gguf") && !uri ? known : `${known.slice(uri === known ? 3 : 0).replace(/[/:]/g, "_")}.gguf`,
-  );
-  const found = [resolve(cwd, known), target].find((path) => path.endsWith(".gguf") && existsSync(path));
+  const isFile = known.endsWith(".gguf") && !uri;
+  const fileName = isFile ? known : `${known.slice(uri === known ? 3 : 0).replace(/[/:]/g, "_")}.gguf`;
+  const [here, target] = [resolve(cwd, known), join(folder, fileName)];
+  const found = [here, target].find((path) => path.endsWith(".gguf") && existsSync(path));
   const file = found ?? (uri === undefined ? undefined : await download({ id, uri, target }, options));
   if (file === undefined) {
     const near = nearest(known, Object.keys(models));
-    throw usageError(
-      `There is no file ${resolve(cwd, known)}${target === resolve(cwd, known) ? "" : ` or ${target}`} for the model ${id}.`,
-      `${near ? `Did you mean "local:${near}"? ` : ""}Name a GGUF file, hf:<user>/<repository>:<quantization>, or one of: ${Object.keys(models).join(", ")}.`,
-    );
+    const meant = near ? `Did you mean "local:${near}"? ` : "";
+    const forms = `Name a GGUF file, hf:<user>/<repository>:<quantization>, or one of: ${Object.keys(models).join(", ")}.`;
+    const files = target === here ? here : `${here} or ${target}`;
+    throw usageError(`There is no file ${files} for the model ${id}.`, meant + forms);
   }
   return { file, cwd: resolve(cwd), states: join(folder, "states") };
 }
@@ -69,22 +68,15 @@ async function download({ id, uri, target }: Wanted, { env, cwd = ".", io }: Wei
   const [, repository = "", wanted = ""] = /^hf:([^/:]+\/[^/:]+)[/:]?(.*)$/.exec(uri) ?? [];
   const page = `${hub}/${repository}`;
   const byHand = `Download it from ${page} to ${target}, or set EVALS_MODELS to the folder that has it.`;
-  const { cardData, siblings } = await readRepository(`${hub}/api/models/${repository}?blobs=true`, env, io).catch(
-    (error) => {
-      throw usageError(
-        `The weights of ${id} are not on this machine, and ${hub} cannot be asked: ${messageOf(error)}.`,
-        byHand,
-      );
-    },
-  );
-  const file = siblings.find(
-    ({ rfilename }) => /\.gguf$/i.test(rfilename) && rfilename.toLowerCase().includes(wanted.toLowerCase()),
-  );
-  if (!file)
-    throw usageError(
-      `${page} has no GGUF file${wanted && ` "${wanted}"`}.`,
-      "Name a quantization that it has, for example :Q4_K_M.",
-    );
+  const asked = readRepository(`${hub}/api/models/${repository}?blobs=true`, env, io);
+  const { cardData, siblings } = await asked.catch((error) => {
+    const why = `${hub} cannot be asked: ${messageOf(error)}`;
+    throw usageError(`The weights of ${id} are not on this machine, and ${why}.`, byHand);
+  });
+  const isWanted = (name: string) => name.endsWith(".gguf") && name.includes(wanted.toLowerCase());
+  const file = siblings.find(({ rfilename }) => isWanted(rfilename.toLowerCase()));
+  const other = "Name a quantization that it has, for example :Q4_K_M.";
+  if (!file) throw usageError(`${page} has no GGUF file${wanted && ` "${wanted}"`}.`, other);
   const bytes = file.size ?? 0;
   const what = `${file.rfilename} of ${repository}: ${megabytes(bytes)}, license ${cardData?.license ?? "not stated"}, from ${hub} to ${target}`;
   io?.err(`The weights of ${id} are downloaded once. ${what}\n`);
@@ -94,11 +86,8 @@ async function download({ id, uri, target }: Wanted, { env, cwd = ".", io }: Wei
   const folder = dirname(target);
   await mkdir(folder, { recursive: true });
   const { bavail, bsize } = await statfs(folder);
-  if (bavail * bsize < bytes)
-    throw usageError(
-      `${folder} has ${megabytes(bavail * bsize)} free, and the weights take ${megabytes(bytes)}.`,
-      "Free space, or set EVALS_MODELS to another folder.",
-    );
+  const room = `${folder} has ${megabytes(bavail * bsize)} free, and the weights take ${megabytes(bytes)}.`;
+  if (bavail * bsize < bytes) throw usageError(room, "Free space, or set EVALS_MODELS to another folder.");
   return await withFileLock(target, async () => {
     // Another process may have downloaded it meanwhile.
     if (existsSync(target)) return target;
@@ -120,22 +109,17 @@ async function download({ id, uri, target }: Wanted, { env, cwd = ".", io }: Wei
         return downloaded;
       })
       .catch((error) => {
-        const message = io?.signal.aborted
-          ? "Stopped during the download."
-          : `The weights of ${id} could not be downloaded: ${messageOf(error)}.`;
-        throw new EvalsError(
-          { severity: "error", message, hint: "What was downloaded is kept: run it again." },
-          exitCodes.incomplete,
-        );
+        const failed = `The weights of ${id} could not be downloaded: ${messageOf(error)}.`;
+        const message = io?.signal.aborted ? "Stopped during the download." : failed;
+        const hint = "What was downloaded is kept: run it again.";
+        throw new EvalsError({ severity: "error", message, hint }, exitCodes.incomplete);
       })
       .finally(() => io?.errIsTerminal && io.err("\r\x1b[K"));
     const sha256 = await hashFile(path);
     if (file.lfs && sha256 !== file.lfs.sha256) {
       await rm(path, { force: true });
-      throw usageError(
-        `The checksum of ${file.rfilename} is ${sha256}, not ${file.lfs.sha256}.`,
-        "It was removed. Run it again.",
-      );
+      const wrong = `The checksum of ${file.rfilename} is ${sha256}, not ${file.lfs.sha256}.`;
+      throw usageError(wrong, "It was removed. Run it again.");
     }
     await rename(path, target);
     return target;
