@@ -122,28 +122,11 @@ function writeHostile(kind: (typeof languages)[number]) {
 const languages = ["ts", "mjs", "json", "yaml"] as const;
 /** Command lines that use what files name. */
 const using = [
-  "run",
-  "run -m custom:other.mjs",
-  "run --dry-run",
-  "run --nightly",
-  "run --changed",
-  "run --surfaces",
-  "variants variants.yaml",
-  "baseline verify",
-  "search",
-  "probe --yes",
-  "probe --config .mcp.json --yes",
-  "doctor",
-  "doctor --config .mcp.json",
-  "lint",
-  "lint --judge anthropic:claude-haiku-5-5",
-  "tools evals/moods.json",
-  "tools --config .mcp.json",
-  "init",
-  "queries --writer anthropic:claude-haiku-5-5 --yes --accept-all",
-  "blame --case act",
-  "improve --writer anthropic:claude-haiku-5-5",
-  "baseline show",
+  ...["run", "run -m custom:other.mjs", "run --dry-run", "run --nightly", "run --changed", "run --surfaces"],
+  ...["variants variants.yaml", "baseline verify", "search", "probe --yes", "probe --config .mcp.json --yes", "doctor"],
+  ...["doctor --config .mcp.json", "lint", "lint --judge anthropic:claude-haiku-5-5", "tools evals/moods.json"],
+  ...["tools --config .mcp.json", "init", "queries --writer anthropic:claude-haiku-5-5 --yes --accept-all"],
+  ...["blame --case act", "improve --writer anthropic:claude-haiku-5-5", "baseline show"],
 ];
 /** Those that do without. */
 const others = [

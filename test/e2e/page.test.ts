@@ -152,13 +152,7 @@ describe("a run", () => {
     const pane = page.getByRole("complementary", { name: "Transcript" });
     const text = await pane.innerText();
     for (const part of [
-      "wrong-arguments",
-      "Not met",
-      'expected "notes.txt"',
-      "Called",
-      "Result",
-      "tokens in",
-      "Arguments of trial",
+      ...["wrong-arguments", "Not met", 'expected "notes.txt"', "Called", "Result", "tokens in", "Arguments of trial"],
     ])
       expect(text).toContain(part);
     expect(await pane.locator("del").count()).toBeGreaterThan(0);

@@ -137,14 +137,9 @@ it("requests of a run go out as a batch once one has been answered alone", async
 
 it("the verdicts err as rarely as promised on simulated models, one row of each decision", async () => {
   const rows = [
-    "nothing changed, 1 tool: M_MIX10",
-    "must reach: one of ten .95 -> .6",
-    "6 orders, same answers, known",
-    "interval after stopping",
-    "false alarms over 90 nights: M_FLAKY8",
-    "blame: one case: single, 2 descriptions",
-    "variants: V_GOOD8: fix, 1",
-    "two finished records",
+    ...["nothing changed, 1 tool: M_MIX10", "must reach: one of ten .95 -> .6", "6 orders, same answers, known"],
+    ...["interval after stopping", "false alarms over 90 nights: M_FLAKY8", "blame: one case: single, 2 descriptions"],
+    ...["variants: V_GOOD8: fix, 1", "two finished records"],
   ];
   const args = ["bench/decisions.mjs", "--quick", ...rows.flatMap((row) => ["--row", row])];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: join(import.meta.dirname, "../..") });

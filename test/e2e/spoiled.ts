@@ -17,13 +17,8 @@ export const spoiled = {
 
 /** Descriptions that are changed beside it, to no effect. */
 const reworded = [
-  "read_text_file",
-  "read_media_file",
-  "read_multiple_files",
-  "write_file",
-  "edit_file",
-  "create_directory",
-  "list_directory",
+  ...["read_text_file", "read_media_file", "read_multiple_files", "write_file", "edit_file", "create_directory"],
+  ...["list_directory"],
 ];
 
 const reword = (tool: Tool): Tool => {

@@ -110,15 +110,10 @@ describe("surfaces of a live server", () => {
       ),
     );
     expect([...new Set(results)].sort()).toEqual([
-      "consolidated: consolidated: account of main",
-      "consolidated: consolidated: vault of main",
-      "head: all: account_create of main",
-      "head: all: account_show of main",
-      "head: all: vault_show of main",
-      "namespace: namespace: account_create of main",
-      "namespace: namespace: account_show of main",
-      "read-only: read-only: account_show of main",
-      "read-only: read-only: vault_show of main",
+      ...["consolidated: consolidated: account of main", "consolidated: consolidated: vault of main"],
+      ...["head: all: account_create of main", "head: all: account_show of main", "head: all: vault_show of main"],
+      ...["namespace: namespace: account_create of main", "namespace: namespace: account_show of main"],
+      ...["read-only: read-only: account_show of main", "read-only: read-only: vault_show of main"],
     ]);
     const plain = await evals(["run", "--dry-run"], { cwd });
     expect(plain.err).toBe(

@@ -241,12 +241,7 @@ describe("evals run --watch", () => {
       [1, 1],
     ]);
     expect(endpoint.requests.map(({ body }) => /to (Ann|Bob|Eve)/.exec(JSON.stringify(body.messages))?.[1])).toEqual([
-      "Ann",
-      "Bob",
-      "Ann",
-      "Bob",
-      "Eve",
-      "Eve",
+      ...["Ann", "Bob", "Ann", "Bob", "Eve", "Eve"],
     ]);
     expect(out).toContain("DRAFT");
   });

@@ -30,12 +30,7 @@ async function fixedModel() {
 }
 
 const queries = [
-  "the text of notes.txt",
-  "the entries of src",
-  "rename a to b",
-  "good morning",
-  "read b.txt",
-  "list lib",
+  ...["the text of notes.txt", "the entries of src", "rename a to b", "good morning", "read b.txt", "list lib"],
 ];
 const suite = (name: string, cases: readonly number[], trials: number) => ({
   name,

@@ -44,13 +44,9 @@ export const missed = runOf(
 );
 /** What its reports say about them. */
 export const missSentences = [
-  "save_note 0/10 0 0 append_note 8, (none) 2",
-  "read_note 10/10 4 0",
-  "find_note 4/10 1 5 list_notes 6",
-  "Before find_note came list_notes in 5 trials: its description does not name it.",
-  "save_note: 7 calls repeated with the same arguments after it had not been executed.",
-  "Substituted (1 trial passed with an acceptable tool)",
-  "12 calls answered",
-  "list_notes[2]",
-  "save_note has no mock",
+  ...["save_note 0/10 0 0 append_note 8, (none) 2", "read_note 10/10 4 0", "find_note 4/10 1 5 list_notes 6"],
+  ...["Before find_note came list_notes in 5 trials: its description does not name it."],
+  ...["save_note: 7 calls repeated with the same arguments after it had not been executed."],
+  ...["Substituted (1 trial passed with an acceptable tool)", "12 calls answered", "list_notes[2]"],
+  ...["save_note has no mock"],
 ];

@@ -85,19 +85,10 @@ const locations = [
 
 /** Every place where a folder or a file is written, as @. */
 const folders = [
-  "run evals/s.json --out @",
-  "baseline accept --force --baselines @",
-  "baseline accept --out @",
-  "blame --out @",
-  "compare latest latest --out @",
-  "show --history --out @",
-  "import evals/s.json --out @",
-  "init --server ./none --file @",
-  "merge reports --out @",
-  "schema --output @",
-  "show --out @",
-  "init tools.json --file @",
-  "variants v.json evals/s.json --of a --output @",
+  ...["run evals/s.json --out @", "baseline accept --force --baselines @", "baseline accept --out @", "blame --out @"],
+  ...["compare latest latest --out @", "show --history --out @", "import evals/s.json --out @"],
+  ...["init --server ./none --file @", "merge reports --out @", "schema --output @", "show --out @"],
+  ...["init tools.json --file @", "variants v.json evals/s.json --of a --output @"],
 ];
 
 /** Works through a list, several entries at a time: a pipe is waited for some seconds before it is given up. */

@@ -149,13 +149,7 @@ describe("a run on a provider whose reply", () => {
 
 describe("the other commands end on hostile servers", () => {
   it.each([
-    "pattern",
-    "pattern-look-ahead",
-    "alternatives",
-    "self-reference",
-    "deep-list",
-    "deep-result",
-    "large-error",
+    ...["pattern", "pattern-look-ahead", "alternatives", "self-reference", "deep-list", "deep-result", "large-error"],
   ])("%s", async (harm) => {
     const command = ["--server", `node ${server} ${harm}`];
     for (const name of ["lint", "probe", "doctor"]) {

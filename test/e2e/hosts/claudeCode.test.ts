@@ -181,12 +181,7 @@ describe("a trial in Claude Code", () => {
       ".claude/skills/sly/references/style.md",
     ]);
     expect(executions.map((one) => one?.status)).toEqual([
-      "executed",
-      "executed",
-      "executed",
-      "skipped",
-      "skipped",
-      "executed",
+      ...["executed", "executed", "executed", "skipped", "skipped", "executed"],
     ]);
     expect(existsSync(trace)).toBe(false);
   });

@@ -99,14 +99,8 @@ it.each([
 });
 
 it.each([
-  "localhost",
-  "ollama",
-  "host.docker.internal",
-  "gpu.lan",
-  "gpu.tail1234.ts.net",
-  "100.101.102.103",
-  "[::1]",
-  "[fd12:3456::1]",
+  ...["localhost", "ollama", "host.docker.internal", "gpu.lan", "gpu.tail1234.ts.net", "100.101.102.103", "[::1]"],
+  ...["[fd12:3456::1]"],
 ])("needs no key for a server of the private network, %s", async (host) => {
   const model = await openModel("openai:m", { env: {}, baseUrl: `http://${host}:8000/v1` });
   expect(model.settings).toMatchObject({ baseUrl: `http://${host}:8000/v1` });
