@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,19 +12,18 @@ afterEach(async () => {
 });
 
 type Endpoint = BatchEndpoint<object>;
-type Treat = NonNullable<Parameters<typeof startMessageBatches>[0]["treat"]>;
 
 const providers = {
   anthropic: {
     model: "anthropic:claude-haiku-5-5",
-    open: (treat: Treat, polls: number): Promise<Endpoint> =>
-      startMessageBatches({ treat, polls, answer: () => ({ calls: [{ name: "read", input: {} }] }) }),
+    open: (polls: number): Promise<Endpoint> =>
+      startMessageBatches({ polls, answer: () => ({ calls: [{ name: "read", input: {} }] }) }),
     env: (url: string) => ({ ANTHROPIC_BASE_URL: url }),
   },
   openai: {
     model: "openai:gpt-6.1",
-    open: (treat: Treat, polls: number): Promise<Endpoint> =>
-      startCompletionBatches({ treat, polls, answer: () => ({ calls: [{ name: "read", arguments: "{}" }] }) }),
+    open: (polls: number): Promise<Endpoint> =>
+      startCompletionBatches({ polls, answer: () => ({ calls: [{ name: "read", arguments: "{}" }] }) }),
     env: (url: string) => ({ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: "test" }),
   },
 };
@@ -63,12 +62,6 @@ function findRecord(dir: string): string | undefined {
 const recordIn = (dir: string) => findRecord(dir) ?? join(dir, "reports");
 const args = (model: string) => ["run", "--batch", "-m", model, "--seed", "7"];
 
-function countLines(dir: string): number {
-  if (!existsSync(join(dir, "reports"))) return 0;
-  const file = join(recordIn(dir), "trials.jsonl");
-  return existsSync(file) ? readFileSync(file, "utf8").split("\n").length - 1 : 0;
-}
-
 /** The record without ids and times, and which part of it came in batches. */
 function readRecord(dir: string) {
   const all = trialsOf(recordIn(dir));
@@ -91,89 +84,15 @@ function readRecord(dir: string) {
 describe.each(["anthropic", "openai"] as const)("a run in batches on %s that is killed", (name) => {
   const { model, open, env } = providers[name];
 
-  /** Runs until the process is killed, and then to its end. Returns the record and the endpoint. */
-  async function killAt(treatWith: (kill: () => void, dir: string, endpoint: () => Endpoint) => Treat) {
-    const dir = createProject();
-    let kill = () => {};
-    let endpoint: Endpoint | undefined;
-    const treat = treatWith(
-      () => kill(),
-      dir,
-      () => endpoint as Endpoint,
-    );
-    endpoint = await open(treat, 2);
-    cleanup.push(endpoint.close);
-    const world = { cwd: dir, env: env(endpoint.url) };
-    const { child, ended } = start(args(model), world);
-    kill = () => void child.kill("SIGKILL");
-    const isKilled = (await ended).code === null;
-    const resumed = await evals(["run", "--resume", "latest"], world);
-    expect(resumed.err).not.toContain("error");
-    expect(resumed.code).toBe(0);
-    return { dir, endpoint, isKilled };
-  }
-
-  const expectPaidOnce = ({ dir, endpoint, isKilled }: Awaited<ReturnType<typeof killAt>>) => {
-    expect(isKilled).toBe(true);
-    const { plain, batched } = readRecord(dir);
-    expect(plain).toHaveLength(cases * trials);
-    expect(endpoint.paid.batched).toBe(batched);
-    expect(endpoint.paid.plain + endpoint.paid.batched).toBe(cases * trials);
-    expect(endpoint.refused).toEqual([]);
-  };
-
-  it("before its submission arrives: submits it again", async () => {
-    const done = await killAt((kill) => (operation, n) => {
-      if (operation !== "create" || n > 1) return "normal";
-      kill();
-      return "drop";
-    });
-    expect(done.endpoint.counts.create).toBe(2);
-    expect(done.endpoint.batches).toHaveLength(1);
-    expectPaidOnce(done);
-  });
-
-  it("after its submission arrived, before the id was written: finds it", async () => {
-    const done = await killAt((kill, _, endpoint) => (operation, n) => {
-      if (operation !== "create" || n > 1) return "normal";
-      void until(() => endpoint().batches.length > 0).then(kill);
-      return "hang-late";
-    });
-    expect(done.endpoint.counts.create).toBe(1);
-    expectPaidOnce(done);
-  });
-
-  it("while it polls: goes on polling", async () => {
-    const done = await killAt((kill) => (operation, n) => {
-      if (operation !== "poll" || n > 1) return "normal";
-      kill();
-      return "drop";
-    });
-    expect(done.endpoint.counts.create).toBe(1);
-    expectPaidOnce(done);
-  });
-
-  it("while results are recorded: records the rest", async () => {
-    const killAtRecord = () =>
-      killAt((kill, dir) => (operation, n) => {
-        if (operation === "results" && n === 1) void until(() => countLines(dir) > 20).then(kill);
-        return "normal";
-      });
-    let done = await killAtRecord();
-    // On a busy machine the run can be over before the kill.
-    while (!done.isKilled) done = await killAtRecord();
-    expect(done.endpoint.counts.create).toBe(1);
-    expectPaidOnce(done);
-  });
-
+  // A single kill at each of its requests: test/torture/batches.test.ts.
   it("again and again, at any time: has the record of a run that was not, and pays for no request twice", async () => {
     const whole = createProject();
-    const undisturbed = await open(() => "normal", 1);
+    const undisturbed = await open(1);
     cleanup.push(undisturbed.close);
     expect((await evals(args(model), { cwd: whole, env: env(undisturbed.url) })).code).toBe(0);
 
     const dir = createProject();
-    const endpoint = await open(() => "normal", 6);
+    const endpoint = await open(6);
     cleanup.push(endpoint.close);
     const world = { cwd: dir, env: env(endpoint.url) };
     let kills = 0;
@@ -194,7 +113,3 @@ describe.each(["anthropic", "openai"] as const)("a run in batches on %s that is 
     expect(endpoint.paid.plain - (cases * trials - record.batched)).toBeLessThanOrEqual(kills);
   });
 });
-
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await sleep(5);
-}

@@ -91,29 +91,6 @@ describe("a suite over a whole configuration", () => {
     ]);
     // In the page, servers are beside each other as a grid.
     expect(JSON.stringify(pageOf(summary.dir).before)).toContain("Server of the case (rows) and of the pick (columns)");
-    const { out } = await run("show", "latest");
-    expect(out.slice(out.indexOf("Servers\n"), out.indexOf("Right tool: trials"))).toMatchInlineSnapshot(`
-      "Servers
-      server      tools  tokens  right tool          lost           taken
-      ───────────────────────────────────────────────────────────────────────────
-      files       14     2,021   4/4 100% (51-100%)  0/4 (0-49%)    0/12 (0-24%)
-      everything  13     1,697   0/4 0% (0-49%)      4/4 (51-100%)  0/12 (0-24%)
-      my kit      8      240     4/4 100% (51-100%)  0/4 (0-49%)    8/12 (39-86%)
-      gone        -      -       not started         -              -
-
-        everything lost to my kit: 4/4 100% (51-100%)
-          4x expected everything__echo, picked my_kit__echo
-        Cases that expect no tool lost to my kit: 4/4 100% (51-100%)
-          4x expected (none), picked my_kit__echo
-
-      1 name on several servers: echo (everything, my kit).
-
-      gone did not start, 4 trials broken: Server "gone" exited with code 7.
-
-      1 case with tools of several servers: excluded.
-
-      With 95% confidence intervals. "
-    `);
   });
 
   it("shows names as a host does, and executes a call on its server", async () => {

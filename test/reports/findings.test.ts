@@ -38,64 +38,29 @@ describe("SARIF", () => {
         about: at.logicalLocations[0]?.fullyQualifiedName,
         suppressions,
       })),
-    ).toMatchInlineSnapshot(`
-      [
-        {
-          "about": "tools · find city $.inputSchema.properties["the city"]",
-          "at": {
-            "artifactLocation": {
-              "uri": "lists/a%20b.json",
-            },
-            "region": {
-              "startColumn": 5,
-              "startLine": 12,
-            },
-          },
-          "result": "error required-unknown: required names "city", which is no property. Add it to properties.",
-          "suppressions": undefined,
-        },
-        {
-          "about": "weather · get_weather $",
-          "at": {
-            "artifactLocation": {
-              "uri": "evals/weather.yaml",
-            },
-            "region": {
-              "startColumn": 9,
-              "startLine": 2,
-            },
-          },
-          "result": "warning description-missing: The tool has no description. Say what the tool does, when to call it, and which sibling to call for the rest of what users ask for.",
-          "suppressions": undefined,
-        },
-        {
-          "about": "evals/weather.yaml $.cases",
-          "at": {
-            "artifactLocation": {
-              "uri": "evals/weather.yaml",
-            },
-            "region": {
-              "startColumn": 3,
-              "startLine": 4,
-            },
-          },
-          "result": "note tool-coverage: 1 of 2 listed tools is expected by no case: find_city. Add a query for it.",
-          "suppressions": undefined,
-        },
-        {
-          "about": "weather · get_weather $.inputSchema.required[0]",
-          "at": undefined,
-          "result": "error required-unknown: required names "city", which is no property. Add it to properties.",
-          "suppressions": [
-            {
-              "justification": "the host fills it",
-              "kind": "external",
-              "status": "accepted",
-            },
-          ],
-        },
-      ]
-    `);
+    ).toEqual([
+      {
+        about: 'tools · find city $.inputSchema.properties["the city"]',
+        at: { artifactLocation: { uri: "lists/a%20b.json" }, region: { startColumn: 5, startLine: 12 } },
+        result: 'error required-unknown: required names "city", which is no property. Add it to properties.',
+      },
+      {
+        about: "weather · get_weather $",
+        at: { artifactLocation: { uri: "evals/weather.yaml" }, region: { startColumn: 9, startLine: 2 } },
+        result:
+          "warning description-missing: The tool has no description. Say what the tool does, when to call it, and which sibling to call for the rest of what users ask for.",
+      },
+      {
+        about: "evals/weather.yaml $.cases",
+        at: { artifactLocation: { uri: "evals/weather.yaml" }, region: { startColumn: 3, startLine: 4 } },
+        result: "note tool-coverage: 1 of 2 listed tools is expected by no case: find_city. Add a query for it.",
+      },
+      {
+        about: "weather · get_weather $.inputSchema.required[0]",
+        result: 'error required-unknown: required names "city", which is no property. Add it to properties.',
+        suppressions: [{ justification: "the host fills it", kind: "external", status: "accepted" }],
+      },
+    ]);
   });
 
   it("describes each rule with findings once", () => {
