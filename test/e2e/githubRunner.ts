@@ -7,12 +7,9 @@ import * as z from "zod";
 
 const variables = z.record(z.string(), z.string());
 const stepSchema = z.looseObject({
-  id: z.string().optional(),
-  if: z.string().optional(),
-  uses: z.string().optional(),
+  ...{ id: z.string().optional(), if: z.string().optional(), uses: z.string().optional() },
   with: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
-  env: variables.optional(),
-  run: z.string().optional(),
+  ...{ env: variables.optional(), run: z.string().optional() },
 });
 type Step = z.infer<typeof stepSchema>;
 const actionSchema = z.looseObject({
@@ -123,12 +120,8 @@ async function shell(script: string, { job, dir, summary, env }: Frame): Promise
   const child = spawn("bash", ["--noprofile", "--norc", "-eo", "pipefail", "-c", script], {
     cwd: job.cwd,
     env: {
-      PATH: path.filter(Boolean).join(":"),
-      HOME: job.cwd,
-      CI: "true",
-      GITHUB_REPOSITORY: "ada/notes",
-      GITHUB_OUTPUT: output,
-      GITHUB_STEP_SUMMARY: summary,
+      ...{ PATH: path.filter(Boolean).join(":"), HOME: job.cwd, CI: "true", GITHUB_REPOSITORY: "ada/notes" },
+      ...{ GITHUB_OUTPUT: output, GITHUB_STEP_SUMMARY: summary },
       ...job.env,
       ...env,
     },

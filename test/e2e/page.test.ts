@@ -380,12 +380,8 @@ describe("every page", () => {
         { text: nasty, calls: [call], searches: [{ query: nasty, found: [nasty] }], stop: "calls", usage, ms: 1 },
       ],
       verdict: {
-        grade: "fail",
-        selection: "wrong-tool",
-        expected: nasty,
-        picked: nasty,
-        checks: [{ what: nasty, met: "no", why: nasty, evidence: nasty }],
-        unchecked: [nasty],
+        ...{ grade: "fail", selection: "wrong-tool", expected: nasty, picked: nasty },
+        ...{ checks: [{ what: nasty, met: "no", why: nasty, evidence: nasty }], unchecked: [nasty] },
       },
       costUsd: "unknown",
       startedAt: nasty,
@@ -396,11 +392,7 @@ describe("every page", () => {
       ...hostileManifest,
       suites: [
         {
-          name: nasty,
-          file: nasty,
-          hash: nasty,
-          execute: "read-only",
-          isolate: "run",
+          ...{ name: nasty, file: nasty, hash: nasty, execute: "read-only", isolate: "run" },
           cases: [{ ...location, id: nasty, input: nasty, expected: nasty, toolset: nasty }],
         },
       ],

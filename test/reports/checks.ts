@@ -18,35 +18,14 @@ const simultaneous = {
 /** A check without a regression, with overrides. */
 export function checkOf(given: Partial<ComparedCheck> & Pick<ComparedCheck, "kind">): ComparedCheck {
   return {
-    by: null,
-    rate: given.kind === "regressed" ? "pass" : null,
-    because: null,
-    method: "pairs",
-    look: 3,
-    looks: 8,
-    trials: 8,
-    tested: 8,
-    cap: 40,
-    margin: 0.1,
-    families: 1,
-    cases: 3,
+    ...{ by: null, rate: given.kind === "regressed" ? "pass" : null, because: null, method: "pairs", look: 3 },
+    ...{ looks: 8, trials: 8, tested: 8, cap: 40, margin: 0.1, families: 1, cases: 3 },
     net: { change: -0.011, interval: [-0.0713, 0.0482], standardError: 0.0266, z: 2.25, cases: 3 },
     selection: { change: 0, interval: [-0.06, 0.06], standardError: 0.0255, z: 2.353, cases: 3 },
     canFall: { pass: 3, selection: 3 },
-    suite: { down: 2, up: 1, p: 0.5, level: 0.00416, rate: "pass", hasFallen: false },
-    flagged: [],
-    rose: [],
-    suspects: [],
-    flips: [],
-    missing: null,
-    reach: 60,
-    advice: null,
-    modelDrift: null,
-    grew: [],
-    changes: [exact],
-    calls: { base: 24, head: 24, ahead: 0, copies: 0, missing: 0 },
-    notes: [],
-    exitCode: 0,
+    ...{ suite: { down: 2, up: 1, p: 0.5, level: 0.00416, rate: "pass", hasFallen: false }, flagged: [], rose: [] },
+    ...{ suspects: [], flips: [], missing: null, reach: 60, advice: null, modelDrift: null, grew: [] },
+    ...{ changes: [exact], calls: { base: 24, head: 24, ahead: 0, copies: 0, missing: 0 }, notes: [], exitCode: 0 },
     ...given,
   };
 }
@@ -55,10 +34,7 @@ const sonnet = { model: "anthropic:claude-sonnet-5-5", note: "default effort" };
 const cases = [
   caseOf({ id: "read-one", input: "Show me what is in notes.txt", expected: "read_text_file", trials: 7 }),
   caseOf({
-    id: "read-head",
-    input: "Read just the first 2 lines of todo.md",
-    expected: "read_text_file",
-    trials: 7,
+    ...{ id: "read-head", input: "Read just the first 2 lines of todo.md", expected: "read_text_file", trials: 7 },
     line: 13,
   }),
   caseOf({ id: "rename", input: "Rename notes.txt to diary.txt", expected: "move_file", trials: 7, line: 33 }),
@@ -172,11 +148,8 @@ const selected = checkedRun(
     rate: "selection",
     flagged: [
       {
-        case: "rename",
-        base: { passed: 3, trials: 12 },
-        head: { passed: 2, trials: 12 },
-        selected: { base: { passed: 12, trials: 12 }, head: { passed: 3, trials: 12 } },
-        p: 0.0003,
+        ...{ case: "rename", base: { passed: 3, trials: 12 }, head: { passed: 2, trials: 12 } },
+        ...{ selected: { base: { passed: 12, trials: 12 }, head: { passed: 3, trials: 12 } }, p: 0.0003 },
       },
     ],
     suite: { down: 9, up: 0, p: 0.00195, level: 0.00416, rate: "selection", hasFallen: true },
@@ -197,12 +170,8 @@ const repeating = checkedRun(
 
 const dead = checkedRun(
   checkOf({
-    kind: "inconclusive",
-    because: "nothing-can-fall",
-    net: null,
-    selection: null,
-    canFall: { pass: 0, selection: 0 },
-    exitCode: 3,
+    ...{ kind: "inconclusive", because: "nothing-can-fall", net: null, selection: null },
+    ...{ canFall: { pass: 0, selection: 0 }, exitCode: 3 },
   }),
 );
 
@@ -218,10 +187,7 @@ const noRegression = checkedRun(checkOf({ kind: "no-regression" }), {
 
 const inconclusive = checkedRun(
   checkOf({
-    kind: "inconclusive",
-    because: "cap",
-    look: 6,
-    trials: 25,
+    ...{ kind: "inconclusive", because: "cap", look: 6, trials: 25 },
     net: { change: -0.0534, interval: [-0.214, 0.0467], standardError: 0.058, z: 2.25, cases: 3 },
     advice: { likely: 27, safe: 90, atLeast: false },
   }),
@@ -276,12 +242,8 @@ const drifted = runOf(
             direction: "down",
             cases: [
               {
-                case: "read-head",
-                since: "2026-03-12T04-00-07-123",
-                direction: "down",
-                before: { passed: 53, trials: 53 },
-                after: { passed: 0, trials: 10 },
-                score: 1_234_567,
+                ...{ case: "read-head", since: "2026-03-12T04-00-07-123", direction: "down" },
+                ...{ before: { passed: 53, trials: 53 }, after: { passed: 0, trials: 10 }, score: 1_234_567 },
               },
             ],
             change: -0.33,
@@ -363,20 +325,7 @@ const hostileCheck = checkedRun(
 
 /** The runs by the names of their snapshots. */
 export const checked = {
-  regressed,
-  "suite-regressed": suiteRegressed,
-  permitted,
-  traded,
-  selected,
-  "no-regression": noRegression,
-  inconclusive,
-  missing: lost,
-  "answers-repeat": repeating,
-  "nothing-can-fall": dead,
-  stopped,
-  unchanged,
-  drifted,
-  "not-comparable": notComparable,
-  certain,
-  "hostile-check": hostileCheck,
+  ...{ regressed, "suite-regressed": suiteRegressed, permitted, traded, selected, "no-regression": noRegression },
+  ...{ inconclusive, missing: lost, "answers-repeat": repeating, "nothing-can-fall": dead, stopped, unchanged },
+  ...{ drifted, "not-comparable": notComparable, certain, "hostile-check": hostileCheck },
 };

@@ -22,13 +22,9 @@ export function aReport(
   const count = (level: string) => open.filter(({ severity }) => severity === level).length;
   const counted = { error: count("error"), warning: count("warning"), info: count("info") };
   return {
-    findings: [...findings],
-    unusedSuppressions: [],
-    problems: [],
-    counts: { ...counted, suppressed: findings.length - open.length, linted: {}, ...counts },
-    failOn: "error",
-    ok: counted.error === 0,
-    exitCode: counted.error === 0 ? 0 : 1,
+    ...{ findings: [...findings], unusedSuppressions: [], problems: [] },
+    ...{ counts: { ...counted, suppressed: findings.length - open.length, linted: {}, ...counts }, failOn: "error" },
+    ...{ ok: counted.error === 0, exitCode: counted.error === 0 ? 0 : 1 },
     ...changes,
   };
 }
@@ -57,12 +53,8 @@ export const mixed = aReport(
     }),
     aFinding({
       location: {
-        server: "tools",
-        tool: "find city",
-        path: '$.inputSchema.properties["the city"]',
-        file: "lists/a b.json",
-        line: 12,
-        column: 5,
+        ...{ server: "tools", tool: "find city", path: '$.inputSchema.properties["the city"]' },
+        ...{ file: "lists/a b.json", line: 12, column: 5 },
       },
     }),
     aFinding({ suppressed: "the host fills it" }),
@@ -102,10 +94,7 @@ export const ruleInfos: readonly RuleInfo[] = [
     docs: "https://json-schema.org/x#y",
   },
   {
-    id: "suite-size",
-    severity: "warning",
-    on: "suites",
-    why: "Few queries | little known.",
+    ...{ id: "suite-size", severity: "warning", on: "suites", why: "Few queries | little known." },
     docs: "docs/lint-rules.md",
   },
 ];

@@ -27,10 +27,7 @@ export const missed = runOf(
           // A result or code of the user decided: the pick is not what missed.
           tool("move_note", { picked: 10, passed: 7 }),
           tool("find_note", {
-            picked: 4,
-            passed: 3,
-            wrongArguments: 1,
-            reachedLater: 5,
+            ...{ picked: 4, passed: 3, wrongArguments: 1, reachedLater: 5 },
             instead: [{ picked: "list_notes", n: 6 }],
           }),
         ],

@@ -14,30 +14,17 @@ import { noRedis, startRedis } from "../fixtures/redis.ts";
 
 /** Every secret that a run can know, one for each form in which it can be given, in values that nothing else contains. */
 const canaries = {
-  ANTHROPIC_API_KEY: "sk-ant-canary/Key+0001",
-  GITHUB_TOKEN: "ghp_canaryToken0002",
-  LEAK_TOKEN: "canary-entry-env-0003",
-  SERVICE_ACCOUNT: "c4nAry-äcc0unt/Lq7Xk29f0004",
-  header: "canary-header-0005",
-  password: "canary-pass-0006",
-  query: "canary-query-0007",
-  basePassword: "canary-base-0008",
-  queuePassword: "canary-queue-0009",
-  collectorHeader: "canary-collector-0010",
-  collectorPassword: "canary-collector-pass-0011",
-  collectorQuery: "canary-collector-query-0012",
-  bearerFlag: "canary-flag-0013",
-  positional: "Xk29fLq7Rz51Qm08fTw0014",
-  customHeader: "canary-own-header-0015",
-  urlPath: "NDk3MTg2MjAtYjE0Mi00ZTBhLTk5ZDE60016",
-  connection: "canary+connection/0017",
-  headersInJson: "canary-json-0018",
-  bearerVariable: "canary-bearer-0019",
-  withLineBreak: "Canary_Line&Break;0020",
-  firstOfList: "Canary-List-0021",
-  secondOfList: "Canary-List-0022",
-  PGPASSWORD: "Canary&Postgres'0023",
-  mongo: "canary-mongo-0024",
+  ...{ ANTHROPIC_API_KEY: "sk-ant-canary/Key+0001", GITHUB_TOKEN: "ghp_canaryToken0002" },
+  ...{ LEAK_TOKEN: "canary-entry-env-0003", SERVICE_ACCOUNT: "c4nAry-äcc0unt/Lq7Xk29f0004" },
+  ...{ header: "canary-header-0005", password: "canary-pass-0006", query: "canary-query-0007" },
+  ...{ basePassword: "canary-base-0008", queuePassword: "canary-queue-0009" },
+  ...{ collectorHeader: "canary-collector-0010", collectorPassword: "canary-collector-pass-0011" },
+  ...{ collectorQuery: "canary-collector-query-0012", bearerFlag: "canary-flag-0013" },
+  ...{ positional: "Xk29fLq7Rz51Qm08fTw0014", customHeader: "canary-own-header-0015" },
+  ...{ urlPath: "NDk3MTg2MjAtYjE0Mi00ZTBhLTk5ZDE60016", connection: "canary+connection/0017" },
+  ...{ headersInJson: "canary-json-0018", bearerVariable: "canary-bearer-0019" },
+  ...{ withLineBreak: "Canary_Line&Break;0020", firstOfList: "Canary-List-0021", secondOfList: "Canary-List-0022" },
+  ...{ PGPASSWORD: "Canary&Postgres'0023", mongo: "canary-mongo-0024" },
 };
 const server = join(import.meta.dirname, "../fixtures/servers/leaky.mjs");
 const env = {
@@ -510,17 +497,10 @@ describe("a record stays readable", () => {
   const key = `-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\nBKcwggSjAgEAAoIBAQC7VJTU\n-----END KEY-----`;
   /** Secrets that look like the syntax or the words of what they are written into. */
   const odd = {
-    A_TOKEN: JSON.stringify({ type: "service", private_key: key }),
-    B_TOKEN: '":{"a":',
-    C_TOKEN: "1234567890123",
-    D_TOKEN: key,
-    E_TOKEN: '{"type":"object"}',
-    F_TOKEN: "answered",
-    G_TOKEN: "trials",
-    H_TOKEN: "B_TOKEN_VALUE",
-    I_TOKEN: 'quote"s and \\slashes\\ and é🙂',
-    B_TOKEN_VALUE: "admin123",
-    J_TOKEN: "xx-admin123-yy",
+    ...{ A_TOKEN: JSON.stringify({ type: "service", private_key: key }), B_TOKEN: '":{"a":' },
+    ...{ C_TOKEN: "1234567890123", D_TOKEN: key, E_TOKEN: '{"type":"object"}', F_TOKEN: "answered" },
+    ...{ G_TOKEN: "trials", H_TOKEN: "B_TOKEN_VALUE", I_TOKEN: 'quote"s and \\slashes\\ and é🙂' },
+    ...{ B_TOKEN_VALUE: "admin123", J_TOKEN: "xx-admin123-yy" },
   };
 
   it("with secrets that are JSON, numbers, words of the record, of several lines or parts of others", async () => {

@@ -20,13 +20,8 @@ const changes = [
 ];
 
 const single = (id: string): BlamedCase => ({
-  case: id,
-  kind: "blamed",
-  because: null,
-  descriptions: ["read_file"],
-  relation: "single",
-  sets: [{ descriptions: ["read_file"], relation: "single", chance: 0.97 }],
-  seen: null,
+  ...{ case: id, kind: "blamed", because: null, descriptions: ["read_file"], relation: "single" },
+  ...{ sets: [{ descriptions: ["read_file"], relation: "single", chance: 0.97 }], seen: null },
 });
 const asked = (id: string, verdict: BlamedCase | null) => ({
   case: id,
@@ -37,23 +32,12 @@ const asked = (id: string, verdict: BlamedCase | null) => ({
 });
 
 const report: BlameReport = {
-  run: "2026-11-21T10-00-00-000",
-  dir: "reports/2026-11-21T10-00-00-000",
-  suite: "files",
-  model: "anthropic:x",
-  note: null,
-  costUsd: 0.1234,
-  from: "the run 2026-11-21T09-30-00-000",
-  deterministic: false,
+  ...{ run: "2026-11-21T10-00-00-000", dir: "reports/2026-11-21T10-00-00-000", suite: "files", model: "anthropic:x" },
+  ...{ note: null, costUsd: 0.1234, from: "the run 2026-11-21T09-30-00-000", deterministic: false },
   cases: [asked("compare-two", single("compare-two")), asked("read-one", single("read-one"))],
   tests: [
     {
-      description: "read_file",
-      round: 1,
-      look: 2,
-      p: 0.0000012,
-      level: 0.006,
-      isConfirmed: true,
+      ...{ description: "read_file", round: 1, look: 2, p: 0.0000012, level: 0.006, isConfirmed: true },
       cases: [
         { case: "compare-two", reverted: counts(12, 12), new: counts(4, 12), p: 0.0004 },
         { case: "read-one", reverted: counts(11, 12), new: counts(4, 12), p: 0.005 },

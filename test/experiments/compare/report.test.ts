@@ -30,12 +30,7 @@ function trials(id: string, letters: string): Trial[] {
 function side(cases: Record<string, string>, changes: Partial<ComparedRecord> = {}): ComparedRecord {
   const ids = Object.keys(cases);
   return {
-    suite: "s",
-    model: "scripted",
-    settings: "{}",
-    host: "plain",
-    exposure: "all",
-    harness: "0.1.0",
+    ...{ suite: "s", model: "scripted", settings: "{}", host: "plain", exposure: "all", harness: "0.1.0" },
     deterministic: false,
     cases: ids.map((id) => ({ id, hash: `hash of ${id}`, toolset: "list", expected: "read" })),
     toolsets: { list: [aTool("read"), aTool("write")] },
@@ -236,14 +231,8 @@ const report = {
   interleaved: false,
   comparisons: [
     {
-      kind: "compared",
-      suite: "files",
-      model: "anthropic:x",
-      cases: 10,
-      base: { passed: 190, trials: 198 },
-      head: { passed: 173, trials: 199 },
-      better: "base",
-      check,
+      ...{ kind: "compared", suite: "files", model: "anthropic:x", cases: 10, base: { passed: 190, trials: 198 } },
+      ...{ head: { passed: 173, trials: 199 }, better: "base", check },
       improved: [
         {
           case: "find",
@@ -254,13 +243,8 @@ const report = {
       ],
     },
     {
-      kind: "compared",
-      suite: "files",
-      model: "lexical",
-      cases: 1,
-      base: { passed: 1, trials: 1 },
-      head: { passed: 1, trials: 1 },
-      better: "none",
+      ...{ kind: "compared", suite: "files", model: "lexical", cases: 1, base: { passed: 1, trials: 1 } },
+      ...{ head: { passed: 1, trials: 1 }, better: "none" },
       check: {
         ...check,
         kind: "no-regression",

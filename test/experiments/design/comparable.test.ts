@@ -2,12 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type ComparedRun, comparability } from "../../../src/evals/experiments/design/comparable.ts";
 
 const run = (change: Partial<ComparedRun> = {}): ComparedRun => ({
-  suite: "files",
-  model: "m",
-  settings: "{}",
-  host: "plain",
-  exposure: "all",
-  harness: "1.2.0",
+  ...{ suite: "files", model: "m", settings: "{}", host: "plain", exposure: "all", harness: "1.2.0" },
   cases: ["a", "b", "c"].map((id) => ({ id, hash: `hash of ${id}` })),
   ...change,
 });
@@ -46,11 +41,7 @@ describe("comparability", () => {
 
   it("gives every reason why runs cannot be compared", () => {
     const other = run({
-      suite: "mail",
-      model: "n",
-      host: "claude-code",
-      exposure: "names (keyword 1)",
-      harness: "2.0.0",
+      ...{ suite: "mail", model: "n", host: "claude-code", exposure: "names (keyword 1)", harness: "2.0.0" },
     });
     expect(comparability(run(), other)).toEqual({
       kind: "not comparable",

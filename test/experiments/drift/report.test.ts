@@ -14,12 +14,8 @@ const counts = (passed: number, trials: number) => ({ passed, trials });
 const night = (day: number) => `2026-03-${String(day).padStart(2, "0")}T04-00-07-123`;
 
 const figures = {
-  nights: 31,
-  score: 1.234,
-  threshold: 20,
-  margin: 0.1,
-  net: { change: 0.012, lower: -0.041, upper: 0.06, nights: 28, joined: 0, trials: 840 },
-  setAside: [],
+  ...{ nights: 31, score: 1.234, threshold: 20, margin: 0.1 },
+  ...{ net: { change: 0.012, lower: -0.041, upper: 0.06, nights: 28, joined: 0, trials: 840 }, setAside: [] },
   alarms: [],
 };
 const alarm: Alarm = {
@@ -28,11 +24,7 @@ const alarm: Alarm = {
   direction: "down",
   cases: [
     {
-      case: "read-one",
-      since: night(12),
-      direction: "down",
-      before: counts(113, 113),
-      after: counts(0, 10),
+      ...{ case: "read-one", since: night(12), direction: "down", before: counts(113, 113), after: counts(0, 10) },
       score: 1e6,
     },
   ],
@@ -41,11 +33,8 @@ const alarm: Alarm = {
   nightsAfter: 0,
 };
 const summary = (verdict: DriftVerdict, over: Partial<DriftSummary> = {}): DriftSummary => ({
-  nightly: true,
-  baseline: { run: night(1), acceptedAt: "2026-03-01T08:00:00.000Z" },
-  uncounted: null,
-  tonight: null,
-  verdict,
+  ...{ nightly: true, baseline: { run: night(1), acceptedAt: "2026-03-01T08:00:00.000Z" }, uncounted: null },
+  ...{ tonight: null, verdict },
   ...over,
 });
 const print = (verdict: DriftVerdict, over?: Partial<DriftSummary>) => {
@@ -173,11 +162,8 @@ describe("the report of drift", () => {
       line({ ...none, night: night(11) }),
       line(
         {
-          night: night(11),
-          cases: [{ case: "read-one", before: counts(3, 3), after: counts(0, 10) }],
-          same: 1,
-          mean: { before: 1, after: 0.5 },
-          notInBaseline: ["new"],
+          ...{ night: night(11), cases: [{ case: "read-one", before: counts(3, 3), after: counts(0, 10) }], same: 1 },
+          ...{ mean: { before: 1, after: 0.5 }, notInBaseline: ["new"] },
         },
         drifted({}),
       ),

@@ -69,13 +69,8 @@ describe("evals run --exposure names", () => {
       exposures: [{ kind: "names", ranker: "keyword 1" }],
     });
     expect(summary.suites[0]?.discovery).toEqual({
-      trials: 6,
-      found: 3,
-      chosen: 3,
-      outcomes: { chosen: 3, "not-found": 3 },
-      notFound: [{ expected: "read", query: "folder", n: 3 }],
-      notChosen: [],
-      builtIns: [],
+      ...{ trials: 6, found: 3, chosen: 3, outcomes: { chosen: 3, "not-found": 3 } },
+      ...{ notFound: [{ expected: "read", query: "folder", n: 3 }], notChosen: [], builtIns: [] },
     });
     expect(recorded()[0]?.turns[0]?.searches).toEqual([{ query: "folder", found: ["list"] }]);
     expect(recorded()[0]?.verdict?.discovery).toEqual({ outcome: "not-found", queries: ["folder"] });
@@ -148,11 +143,8 @@ describe("several exposures", () => {
     expect(one?.arms?.[0]?.arms).toMatchObject([
       { exposure: { kind: "all" }, passed: 40, trials: 40, chosen: { passed: 40, trials: 40 } },
       {
-        exposure: { kind: "names" },
-        passed: 20,
-        chosen: { passed: 20, trials: 40 },
-        discovery: { found: 20, trials: 40 },
-        requestsPerTrial: 2,
+        ...{ exposure: { kind: "names" }, passed: 20, chosen: { passed: 20, trials: 40 } },
+        ...{ discovery: { found: 20, trials: 40 }, requestsPerTrial: 2 },
         against: {
           verdict: "worse",
           comparisons: 2,

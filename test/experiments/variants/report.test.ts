@@ -9,15 +9,8 @@ const display = { color: false, width: 100, unicode: true };
 const counts = (passed: number, trials: number) => ({ passed, trials });
 
 const facts = {
-  run: "run-1",
-  dir: "/home/me/reports/run-1",
-  suite: "files",
-  model: "anthropic:claude",
-  note: null,
-  margin: 0.1,
-  cases: 4,
-  notAsked: [],
-  placebo: null,
+  ...{ run: "run-1", dir: "/home/me/reports/run-1", suite: "files", model: "anthropic:claude", note: null },
+  ...{ margin: 0.1, cases: 4, notAsked: [], placebo: null },
   wordings: [
     { name: "incumbent", ...counts(98, 144), screened: null, size: { kind: "tokens" as const, mean: 812.4 } },
     {
@@ -50,13 +43,7 @@ const facts = {
 };
 
 const gain: NonNullable<VariantVerdict["gain"]> = {
-  challenger: "clear",
-  look: 2,
-  trials: 16,
-  p: 0.00012,
-  level: 0.005,
-  mean: 0.4,
-  upper: 0.55,
+  ...{ challenger: "clear", look: 2, trials: 16, p: 0.00012, level: 0.005, mean: 0.4, upper: 0.55 },
   cases: [
     { case: "read-one", base: counts(2, 16), head: counts(15, 16), p: 0.00001 },
     { case: "rename", base: counts(14, 16), head: counts(14, 16), p: 0.7 },

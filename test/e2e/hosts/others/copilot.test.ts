@@ -40,13 +40,9 @@ describeHost({
     ),
   ways: [
     {
-      name: "with a Claude model",
-      exposure: "host",
-      model: "claude-sonnet-5-5",
-      level: isDeferring,
+      ...{ name: "with a Claude model", exposure: "host", model: "claude-sonnet-5-5", level: isDeferring },
       counts: [5, 50, 200],
-      search: (tool) => ({ name: "tool_search_tool", input: { pattern: tool, limit: 5 } }),
-      crowd: 50,
+      ...{ search: (tool) => ({ name: "tool_search_tool", input: { pattern: tool, limit: 5 } }), crowd: 50 },
     },
     { name: "with every definition", exposure: "all", model: "claude-sonnet-5-5", level: () => "full" },
   ],
@@ -64,14 +60,8 @@ describeWays({
     }),
   ways: [
     {
-      name: "with a GPT model",
-      exposure: "host",
-      model: "gpt-5.4",
-      level: isDeferring,
-      counts: [5, 50, 200],
-      search: (tool) => ({ name: "tool_search", input: { query: tool } }),
-      crowd: 50,
-      hosted: true,
+      ...{ name: "with a GPT model", exposure: "host", model: "gpt-5.4", level: isDeferring, counts: [5, 50, 200] },
+      ...{ search: (tool) => ({ name: "tool_search", input: { query: tool } }), crowd: 50, hosted: true },
     },
     { name: "with every definition, and a GPT model", exposure: "all", model: "gpt-5.4", level: () => "full" },
   ],

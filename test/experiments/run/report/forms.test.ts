@@ -25,18 +25,12 @@ const trial: Trial = {
   outcome: { kind: "answered" },
   turns: [
     {
-      text: "a, b",
-      calls: [{ id: "1", tool: "read", arguments: {} }],
-      stop: "calls",
-      usage: { inputTokens: 10, outputTokens: 3, cacheReadTokens: 5, cacheWriteTokens: 0 },
-      ms: 7,
+      ...{ text: "a, b", calls: [{ id: "1", tool: "read", arguments: {} }], stop: "calls" },
+      ...{ usage: { inputTokens: 10, outputTokens: 3, cacheReadTokens: 5, cacheWriteTokens: 0 }, ms: 7 },
     },
   ],
   verdict: {
-    grade: "fail",
-    selection: "wrong-tool",
-    expected: "read",
-    picked: "list",
+    ...{ grade: "fail", selection: "wrong-tool", expected: "read", picked: "list" },
     checks: [{ what: "tool", met: "no", why: 'expected "read", got list' }],
   },
   costUsd: 0.25,
