@@ -56,6 +56,8 @@ it("reads what a tool is about", () => {
   expect(sample("q", text("What to geocode."), { description: "Geocodes." })).toBe("Brandenburg Gate, Berlin");
   expect(sample("query", text(), { description: "Searches PubMed." })).toBe("sleep and memory");
   expect(sample("path", text(), { name: "list_directory" })).toBe("docs");
+  expect(sample("filename", text(), { name: "find_text", description: "In a Word document." })).toBe("report.docx");
+  expect(sample("svg_path", text(), { name: "insert_svg", description: "Into a presentation." })).toBe("logo.svg");
   const paths = { type: "array", items: { type: "string" } };
   expect(sample("paths", paths, { name: "read_multiple_files" })).toEqual(["notes.txt", "report.md"]);
   expect(sample("destination", text(), { description: "Moves files." })).toBe("notes.txt");

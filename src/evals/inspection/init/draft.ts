@@ -132,12 +132,12 @@ export function draftCases(
   };
 }
 
-/** The words of most names, which stand for the server (`git` in `git_log`) or for nothing (`tool`). */
+/** The words of most names, which stand for the server: `git` in `git_log`. */
 function listCommonWords(tools: readonly Tool[]): ReadonlySet<string> {
   const holders = new Map<string, number>();
   for (const word of tools.flatMap(({ name }) => [...new Set(splitName(name))]))
     holders.set(word, (holders.get(word) ?? 0) + 1);
-  return new Set(["tool", ...[...holders].flatMap(([word, names]) => (names > tools.length / 2 ? [word] : []))]);
+  return new Set([...holders].flatMap(([word, names]) => (names > tools.length / 2 ? [word] : [])));
 }
 
 /**
@@ -202,13 +202,13 @@ function show(value: Json): string {
 
 const spell = (name: string) => splitName(name).join(" ") || name;
 
-/** The words of a name as a short request, without common ones: `trace_start` as `Please start trace`. */
+/** The words of a name as a short request, without common ones at its start: `trace_start` as `Please start trace`. */
 function phraseName(name: string, common: ReadonlySet<string>): string {
-  const words = splitName(name);
+  const words = splitName(name).filter((word) => word !== "tool");
   const verb = findVerb(words);
-  const own = words.filter((word) => word !== verb && !common.has(word));
-  const things = own.length > 0 ? own : words.filter((word) => word !== verb);
-  return verb === undefined ? `I need this: ${things.join(" ") || name}` : ["Please", verb, ...things].join(" ");
+  const own = words.slice(words.findIndex((word) => word === verb || !common.has(word)));
+  if (verb === undefined) return `I need this: ${own.join(" ") || name}`;
+  return ["Please", verb, ...own.filter((word) => word !== verb)].join(" ");
 }
 
 /** The first sentence of the description as a request, or the words of the name if that is none. */

@@ -95,6 +95,19 @@ const subjects: readonly (readonly [said: RegExp, values: readonly string[]])[] 
   [/\b(?:web|internet|online|news)\b/i, ["opening hours of the Louvre", "best electric bikes"]],
   [/\bcode\b/i, ["parse a date", "retry a request"]],
 ];
+/** Files, by what they are. */
+const fileKinds: readonly (readonly [said: RegExp, values: readonly string[]])[] = [
+  [/\b(?:svg|logo|icon)s?\b/i, ["logo.svg", "icon.svg"]],
+  [/\b(?:images?|png|jpe?g|photos?|screenshots?)\b/i, ["photo.png", "chart.png"]],
+  [/\b(?:fonts?|ttf)\b/i, ["Inter.ttf", "Lora.ttf"]],
+  [/\b(?:pptx?|presentations?|slides?|powerpoint)\b/i, ["slides.pptx", "launch.pptx"]],
+  [/\b(?:docx?|word documents?)\b/i, ["report.docx", "letter.docx"]],
+  [/\b(?:xlsx?|excel|workbooks?|worksheets?)\b/i, ["budget.xlsx", "sales.xlsx"]],
+  [/\bcsv\b/i, ["customers.csv", "orders.csv"]],
+  [/\bpdfs?\b/i, ["contract.pdf", "manual.pdf"]],
+  [/\b(?:audio|mp3|wav|songs?)\b/i, ["song.mp3", "interview.wav"]],
+  [/\b(?:videos?|mp4)\b/i, ["talk.mp4", "demo.mp4"]],
+];
 /** Files that are moved or copied. */
 const moved = /^(?:source|src|destination|dest)$/;
 /** What has a path that is a folder: `repo_path`. */
@@ -103,8 +116,8 @@ const folderTool = /^(?:directory|directories|folders?|dir|tree|list|search|find
 
 /** Values of numbers, by a word of the name. Any other number is a count. */
 const numberKinds: readonly (readonly [words: RegExp, values: readonly number[]])[] = [
-  [/^lat(?:itude)?$/, [38.72, 59.91]],
-  [/^(?:longitude|lon|lng)$/, [-9.14, 10.75]],
+  [/^lat(?:itude)?$/, [38.72, 59.91, 48.86, 40.42]],
+  [/^(?:longitude|lon|lng)$/, [-9.14, 10.75, 2.35, -3.7]],
   [/^year$/, [2026, 2025]],
   [/^port$/, [8080, 5432]],
   [/^(?:width|height)$/, [1280, 720]],
@@ -189,8 +202,10 @@ function listTexts(name: string, said: string, format: Json | undefined, tool: T
   const kind = (typeof format === "string" && formats[format]) || findKind(splitWords(name), said, tool);
   if (!kind) return [];
   const [, ...usual] = textKinds[kind];
-  const special = kind === "sql" ? statements : kind === "search" ? subjects : [];
-  const values = special.find(([form]) => form.test(`${tellAbout(tool)} ${said}`))?.[1] ?? usual;
+  const special = kind === "sql" ? statements : kind === "search" ? subjects : kind === "path" ? fileKinds : [];
+  const find = (text: string) => special.find(([form]) => form.test(text))?.[1];
+  // What a parameter says of itself counts more than what its tool is about.
+  const values = find(`${splitWords(name).join(" ")} ${said}`) ?? find(tellAbout(tool)) ?? usual;
   const form =
     kind === "date" ? /\b(?:YYYY|MM|DD)(?:[-/.](?:YYYY|MM|DD)){1,2}\b/i.exec(said)?.[0].toUpperCase() : undefined;
   const dates = form === undefined ? [] : [form.replace("YYYY", "2026").replace("MM", "03").replace("DD", "02")];
@@ -209,7 +224,8 @@ function findKind(words: readonly string[], said: string, tool: Tool): TextKind 
     .flatMap((word) => kindsByWord.get(word) ?? kindsByWord.get(word.replace(/s$/, "")) ?? [])
     .find((one) => words.length === 1 || (one !== "name" && one !== "title"));
   if (kind === "path" && words.some((word) => holders.test(word))) return "checkout";
-  if (kind === "path" && splitWords(tool.name).some((word) => folderTool.test(word))) return "folder";
+  const isFile = words.some((word) => /^file/.test(word));
+  if (kind === "path" && !isFile && splitWords(tool.name).some((word) => folderTool.test(word))) return "folder";
   if (kind === "search" && sqlTool.test(tellAbout(tool))) return "sql";
   const described = Object.entries(textKinds).find(([, [, , , form]]) => form?.test(said))?.[0] as TextKind | undefined;
   if (kind === "id" && described === "uuid") return described;
