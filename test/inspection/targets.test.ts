@@ -321,6 +321,8 @@ describe("--server with the name of a registered server", () => {
     file("bin/one", "");
     const { targets } = await resolveTargets({ server: ["one"] }, anIo({ cwd, env: { PATH: join(cwd, "bin") } }));
     expect(targets.map(summarize)).toMatchObject([{ name: "one" }]);
+    const byPath = resolveTargets({ paths: ["one"] }, anIo({ cwd, env: { PATH: join(cwd, "bin") } }));
+    await expect(byPath).rejects.toThrow("Name a program with --server one.");
     expect((await resolveTargets({ server: ["two"] }, io)).targets).toHaveLength(1);
   });
 });

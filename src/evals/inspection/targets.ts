@@ -97,7 +97,15 @@ async function findTargets(
     tools: [...tools],
   };
   // A word on the command line stands for a flag, or for suites and skill packages.
-  for (const word of options.paths ?? []) named[await recognize(word, io.cwd)].push(word);
+  for (const word of options.paths ?? []) {
+    const by = await recognize(word, io.cwd);
+    if (by === "paths" && isOnPath(word, io) && !existsSync(resolve(io.cwd, word)))
+      throw usageError(
+        `There is no file or folder "${word}", but a program of that name.`,
+        `Name a program with --server ${word}.`,
+      );
+    named[by].push(word);
+  }
   const { paths } = named;
   for (const folder of skills) await requireFolder(folder, io);
   if (name.length > 0 && named.config.length === 0) {
@@ -175,10 +183,14 @@ export async function requireFolder(folder: string, io: Io): Promise<void> {
     throw usageError(`The folder "${folder}" does not exist.`, "Name a skill package, or a folder of skill packages.");
 }
 
+/** Whether a word is the name of a program. */
+function isOnPath(word: string, { env }: Io): boolean {
+  const folders = (env.PATH ?? env.Path ?? "").split(delimiter).filter(Boolean);
+  return /^[\w.-]+$/.test(word) && folders.some((folder) => existsSync(join(folder, word)));
+}
+
 async function resolveCommand(line: string, io: Io): Promise<ServerTarget> {
-  const folders = (io.env.PATH ?? io.env.Path ?? "").split(delimiter).filter(Boolean);
-  const isProgram = !/^[\w.-]+$/.test(line) || folders.some((folder) => existsSync(join(folder, line)));
-  const hint = isProgram ? undefined : await suggestRegistered(line, io);
+  const hint = /^[\w.-]+$/.test(line) && !isOnPath(line, io) ? await suggestRegistered(line, io) : undefined;
   if (hint !== undefined) throw usageError(`There is no program "${line}".`, hint);
   const flags = `--server ${shellWord(line)}${repeatEnv(io)}`;
   return { kind: "server", name: line, server: parseCommandLine(line), dir: io.cwd, flags, suites: [] };
