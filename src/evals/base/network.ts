@@ -100,7 +100,7 @@ export class OversizedReplyError extends Error {
 }
 
 /** The text of a body of at most 16 MiB. Throws an `OversizedReplyError` for a larger one. */
-export async function readText(body: ReadableStream<Uint8Array> | null): Promise<string> {
+export async function readText(body: AsyncIterable<Uint8Array> | null): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of body ?? []) {
@@ -130,23 +130,13 @@ function createPooledFetch(): Fetch {
         method: init.method === "POST" ? "POST" : "GET",
         headers: { ...Object.fromEntries(headerEntries(init.headers)), "accept-encoding": "identity" },
       };
-      const onResponse = (response: IncomingMessage) => {
-        const body = decode(response);
-        const parts: Buffer[] = [];
-        let bytes = 0;
-        body.on("data", (part: Buffer) => {
-          bytes += part.length;
-          if (bytes <= maxReplyBytes) parts.push(part);
-          else {
-            reject(new OversizedReplyError());
-            body.destroy();
-          }
-        });
-        body.on("error", () => reject(new Error(cutOff)));
-        body.on("end", () => {
-          const text = Buffer.concat(parts).toString();
+      const onResponse = async (response: IncomingMessage) => {
+        try {
+          const text = await readText(decode(response));
           resolve(bufferedResponse(String(url), response.statusCode ?? 0, response.headers, text));
-        });
+        } catch (error) {
+          reject(error instanceof OversizedReplyError ? error : new Error(cutOff));
+        }
       };
       const request = String(url).startsWith("https:")
         ? secureRequest({ ...options, agent: secure }, onResponse)

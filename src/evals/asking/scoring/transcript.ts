@@ -32,7 +32,9 @@ export function buildTranscript(
     const asked: Entry[] = next === undefined ? [] : [{ of: "given", label: givenLabels.user, text: next }];
     return [...asked, ...buildTurnEntries(turn)];
   });
-  return limitLength([...given, ...done, ...buildEndNote(turns)]);
+  const isWaiting = (turns.at(-1)?.calls.length ?? 0) > 0;
+  const end = isWaiting ? [note("the trial ended here; the model was not asked again")] : [];
+  return limitLength([...given, ...done, ...end]);
 }
 
 /** Builds a transcript from a text, with the request it belongs to. */
@@ -89,23 +91,12 @@ function buildCallEntries({ tool, arguments: args, argumentsText, inner, executi
   const { isError } = execution.result;
   const whole = joinResult(execution.result);
   // A search of the whole project also finds the skill packages of the arm.
-  const text = readingTools.has(tool)
-    ? whole
-        .split("\n")
-        .filter((line) => !mentionsSkill(line))
-        .join("\n")
-    : whole;
+  const lines = whole.split("\n").filter((line) => !mentionsSkill(line));
+  const text = readingTools.has(tool) ? lines.join("\n") : whole;
   return [call, done(isError ? "the call returned an error" : "the call returned", text)];
 }
 
-function buildEndNote(turns: readonly Turn[]): Entry[] {
-  const isWaiting = (turns.at(-1)?.calls.length ?? 0) > 0;
-  return isWaiting ? [note("the trial ended here; the model was not asked again")] : [];
-}
-
-function note(text: string): Entry {
-  return { of: "note", label: "note", text };
-}
+const note = (text: string): Entry => ({ of: "note", label: "note", text });
 
 function cutMiddle(entry: Entry): Entry[] {
   const left = entry.text.length - limits.entry;

@@ -15,7 +15,7 @@ import {
 import { createToolset } from "../../servers/toolList.ts";
 import { isWritable, listLoadedSkills } from "../scoring/activity.ts";
 import { createDispatchReader, type ReadDispatch } from "../scoring/dispatch.ts";
-import { type Executor, renderResult } from "./execution.ts";
+import { createSkip, type Executor, renderResult } from "./execution.ts";
 import { getExposure, orderTools, orderToolsOnce, type PlannedCell } from "./plan.ts";
 import { createLibrary, offerSkills, type SkillShelf } from "./skills.ts";
 import { isDeferred, type ToolIndex, TrialSearch } from "./toolSearch.ts";
@@ -100,15 +100,10 @@ export async function converse(given: Conversation, signal: AbortSignal): Promis
     const searches = [...(reply.turn.searches ?? []), ...executed.searches].map(({ query, found }) => {
       return { query, found: found.map(conversation.listedName) };
     });
+    const found = searches.length > 0 && { searches };
     const userTurn = asked > 1 && { userTurn: asked };
     const listChange = update && { listChange: update.change };
-    turns.push({
-      ...reply.turn,
-      calls: executed.calls,
-      ...(searches.length > 0 && { searches }),
-      ...listChange,
-      ...userTurn,
-    });
+    turns.push({ ...reply.turn, calls: executed.calls, ...found, ...listChange, ...userTurn });
     if (isDecided?.(turns.flatMap((one) => one.calls))) break;
     const isComplete = calls.length === 0;
     if (!isComplete && executed.calls.every(({ role }) => role === "search")) searching++;
@@ -154,10 +149,7 @@ function listDeferred({ search, deferred, listedName }: Conversation): ReadonlyS
 
 /** Maximum number of executed calls per reply; no request needs as many. Further calls are recorded only. */
 const maxExecuted = 128;
-const notExecuted = {
-  status: "skipped",
-  reason: `no more than ${maxExecuted} calls of a reply are executed`,
-} as const;
+const tooMany = `no more than ${maxExecuted} calls of a reply are executed`;
 
 async function executeAll(
   calls: readonly Call[],
@@ -173,12 +165,13 @@ async function executeAll(
       searches.push(found.search);
       continue;
     }
-    const execution = done.length < maxExecuted ? await executor.execute(call, signal) : notExecuted;
+    const isExecuted = done.length < maxExecuted;
+    const execution = isExecuted ? await executor.execute(call, signal) : createSkip(tooMany);
     if ("kind" in execution) return execution;
     const executed: Call = { ...call, execution };
-    const read: ReturnType<NonNullable<typeof readDispatch>> = readDispatch?.(executed) ?? { call: executed };
-    done.push(read.call);
-    if (read.search) searches.push(read.search);
+    const read = readDispatch?.(executed);
+    done.push(read?.call ?? executed);
+    if (read?.search) searches.push(read.search);
   }
   return { calls: done, searches };
 }

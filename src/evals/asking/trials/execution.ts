@@ -55,18 +55,8 @@ export class HeldResults {
  * Creates the executor of one trial: a call is executed when its tool is listed, its arguments are an object, no mock
  * answers it and the policy permits it. A server is acquired on the first such call.
  */
-export function createExecutor(
-  toolset: Toolset,
-  {
-    policy,
-    model,
-    pool,
-    answerByMock = () => undefined,
-    denial,
-    elicit = [],
-    held = new HeldResults(),
-  }: ExecutorSettings,
-): Executor {
+export function createExecutor(toolset: Toolset, settings: ExecutorSettings): Executor {
+  const { policy, model, pool, answerByMock, denial, elicit = [], held = new HeldResults() } = settings;
   let lease: Lease | undefined;
   let characters = 0;
   let tools = toolset.tools;
@@ -87,16 +77,16 @@ export function createExecutor(
   return {
     async execute(call, signal) {
       const tool = tools.find((candidate) => candidate.name === call.tool);
-      if (!tool) return skip(`there is no tool ${call.tool}`);
-      if (!isJsonObject(call.arguments)) return skip("its arguments are not a JSON object");
-      const mocked = answerByMock(call);
+      if (!tool) return createSkip(`there is no tool ${call.tool}`);
+      if (!isJsonObject(call.arguments)) return createSkip("its arguments are not a JSON object");
+      const mocked = answerByMock?.(call);
       if (mocked) return mocked;
       // A list of an arm may be an older one, so the annotations that count are those of the server that is called.
       const { annotations } = listed.find(({ name }) => name === tool.name) ?? tool;
       const permission = executable({ ...tool, annotations }, policy, model);
       if (!permission.yes)
-        return isCallable(tool) ? deny(tool.name, permission.reason, denial) : skip(permission.reason);
-      if (!pool) return skip(`${call.tool} comes from a static list, without a server`);
+        return isCallable(tool) ? deny(tool.name, permission.reason, denial) : createSkip(permission.reason);
+      if (!pool) return createSkip(`${call.tool} comes from a static list, without a server`);
       // Another trial changed the list of their session: this one needs a session of its own.
       if (lease?.isShared && !changes.any && countChanges() !== changes.known) lease = undefined;
       if (!lease) {
@@ -109,7 +99,7 @@ export function createExecutor(
       const outcome = await lease.server.call(call.tool, call.arguments, signal, answerElicitation);
       noteChanges();
       if (outcome.kind === "broken") return outcome;
-      if (outcome.kind === "unknown-tool") return skip(outcome.message);
+      if (outcome.kind === "unknown-tool") return createSkip(outcome.message);
       const { length } = JSON.stringify(outcome.result);
       characters += length;
       const isWithin = held.add(length);
@@ -185,7 +175,8 @@ const tooMuch = (whose: string, most: number, tool: string): Broken => ({
   message: `The results of ${whose} have more than ${most / 1024 / 1024} Mi characters together, with that of "${tool}"`,
 });
 
-const skip = (reason: string): Execution => ({ status: "skipped", reason });
+/** A call that is not executed. */
+export const createSkip = (reason: string): Execution => ({ status: "skipped", reason });
 
 /** The result of a call of one of the harness's own tools. */
 export function createTextResult(text: string, isError = false): Execution {
@@ -206,12 +197,11 @@ export const resultCharacters = 20_000;
 export function renderResult(execution: Execution): { text: string; isError: boolean } {
   if (execution.status === "skipped")
     return { text: execution.text ?? `This call was not executed: ${execution.reason}`, isError: true };
+  const { isError } = execution.result;
   const text = joinResult(execution.result);
-  const cut =
-    text.length > resultCharacters
-      ? `${text.slice(0, resultCharacters)}\n[truncated: ${text.length} characters in total]`
-      : text;
-  return { text: cut, isError: execution.result.isError };
+  if (text.length <= resultCharacters) return { text, isError };
+  const cut = `${text.slice(0, resultCharacters)}\n[truncated: ${text.length} characters in total]`;
+  return { text: cut, isError };
 }
 
 /** A server that one trial holds until it releases it. `isShared`: other trials call it at the same time. */

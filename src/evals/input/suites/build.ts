@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { basename, dirname, extname, resolve } from "node:path";
-import { getOrAdd } from "../../base/collections.ts";
+import { defined, getOrAdd } from "../../base/collections.ts";
 import { defaultPolicy } from "../../base/types/flagValues.ts";
 import { canonicalJson, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import type { EvalFile } from "../../base/types/skill.ts";
@@ -42,6 +42,7 @@ export function buildSuite(
   cwd: string,
   { code = new Map(), files: workspaces = [], redact }: CaseContents = {},
 ): Suite {
+  const { server, catalog, surfaces, lift, denial, lint, unreviewed, dispatch } = header;
   const share = shareEqualLists();
   const ids = createCaseIds(
     cases.map(({ content }) => ({ id: content.id, input: getPrompt(content) })),
@@ -51,22 +52,13 @@ export function buildSuite(
     name: header.name ?? basename(parsed.file, extname(parsed.file)),
     file: parsed.file,
     dir: dirname(resolve(cwd, parsed.file)),
-    ...(header.server && { server: header.server }),
     distractors: header.distractors ?? [],
-    ...(header.dispatch && {
-      dispatch: header.dispatch,
-      dispatchLocation: (path: readonly string[]) => parsed.location(["dispatch", ...path]),
-    }),
-    ...(header.catalog !== undefined && { catalog: header.catalog }),
-    ...(header.surfaces && { surfaces: header.surfaces }),
     skills: header.skills ?? [],
-    ...(header.model !== undefined && { models: toNames(header.model) }),
-    ...(header.lift !== undefined && { lift: header.lift }),
     execute: header.execute ?? defaults.execute,
-    ...(header.denial !== undefined && { denial: header.denial }),
     isolate: header.isolate ?? defaults.isolate,
-    ...(header.lint && { lint: header.lint }),
-    ...(header.unreviewed && { unreviewed: header.unreviewed }),
+    ...defined({ server, catalog, surfaces, lift, denial, lint, unreviewed, dispatch }),
+    ...(dispatch && { dispatchLocation: (path: readonly string[]) => parsed.location(["dispatch", ...path]) }),
+    ...(header.model !== undefined && { models: toNames(header.model) }),
     cases: cases.map(({ path, content }, i) => {
       const id = ids[i] ?? "";
       const files = code.size > 0 ? listCodeFiles(content).map((file) => [file, code.get(file) ?? ""]) : [];
@@ -84,16 +76,16 @@ export function buildSuite(
   return { ...suite, hash: hashSuite(suite) };
 }
 
+const toGivenNames = (value: Parameters<typeof toNames>[0]) => (value === undefined ? undefined : toNames(value));
+
 type InlineTools = NonNullable<CaseFile["tools"]>;
 
 /** Converts tool lists so that equal ones become the same object, which is then hashed and compiled only once. */
 function shareEqualLists(): (tools: InlineTools) => readonly Tool[] {
   const lists = new Map<string, readonly Tool[]>();
   return (tools) => {
-    const text = JSON.stringify(tools);
-    const convert = () =>
-      tools.map(({ description, ...tool }) => ({ ...tool, ...(description !== undefined && { description }) }));
-    return getOrAdd(lists, text, convert);
+    const convert = () => tools.map(({ description, ...tool }) => ({ ...tool, ...defined({ description }) }));
+    return getOrAdd(lists, JSON.stringify(tools), convert);
   };
 }
 
@@ -103,26 +95,24 @@ function buildCase(
   share: (tools: InlineTools) => readonly Tool[],
 ): Omit<Case, "id" | "hash" | "location"> {
   const messages = content.messages ?? [{ role: "user" as const, content: getPrompt(content) }];
-  const { input, expect, tools } = content;
+  const { input, expect, tools, turns, tags, searches, split, elicit } = content;
+  const { dispatch, laterTools } = header;
   return {
     messages: header.system === undefined ? messages : [{ role: "system", content: header.system }, ...messages],
-    ...(typeof input === "object" && input.length > 1 && { paraphrases: input }),
-    ...(expect && getKind(expect) && { expect: buildExpectation(expect) }),
-    ...(expect?.assert !== undefined && { assertions: toNames(expect.assert) }),
-    ...(expect?.files && { expectedFiles: expect.files as JsonObject }),
-    ...(content.turns && {
-      turns: content.turns.map((turn) => {
-        return { content: turn.input, ...(turn.expect && { expect: buildExpectation(turn.expect) }) };
-      }),
-    }),
-    ...(content.searches && { searches: content.searches }),
-    ...(content.tags !== undefined && { tags: toNames(content.tags) }),
-    ...(content.split && { split: content.split }),
     expectedBehavior: toNames(content.expected_behavior),
-    ...(tools && { tools: share(tools) }),
-    ...(content.elicit && { elicit: content.elicit }),
-    ...(header.dispatch && { dispatch: header.dispatch }),
-    ...(header.laterTools !== undefined && { laterTools: toNames(header.laterTools) }),
+    ...defined({
+      paraphrases: typeof input === "object" && input.length > 1 ? input : undefined,
+      expect: expect && getKind(expect) && buildExpectation(expect),
+      assertions: toGivenNames(expect?.assert),
+      expectedFiles: expect?.files as JsonObject | undefined,
+      turns: turns?.map((turn) => {
+        return { content: turn.input, ...defined({ expect: turn.expect && buildExpectation(turn.expect) }) };
+      }),
+      tags: toGivenNames(tags),
+      tools: tools && share(tools),
+      laterTools: toGivenNames(laterTools),
+      ...{ searches, split, elicit, dispatch },
+    }),
     trials: content.trials ?? header.trials ?? defaults.trials,
     passRate: content.passRate ?? header.passRate ?? defaults.passRate,
     maxTurns: content.maxTurns ?? header.maxTurns ?? getDefaultTurns(content, header),
@@ -166,15 +156,10 @@ function buildExpectation(expect: ExpectFile): Expectation {
       return { avoid, kind: "none" };
     case "any":
       return { avoid, kind: "any", ...(expect.result && { result: expect.result }) };
-    case "calls":
-      return {
-        avoid,
-        kind: "calls",
-        calls: (expect.calls ?? []).map(buildCall),
-        order: expect.order ?? "strict",
-        extras,
-        argsMode,
-      };
+    case "calls": {
+      const { calls = [], order = "strict" } = expect;
+      return { avoid, kind: "calls", calls: calls.map(buildCall), order, extras, argsMode };
+    }
     case "skill":
       return { avoid, kind: "skill", skill: expect.skill ?? "" };
     default:
@@ -185,13 +170,9 @@ function buildExpectation(expect: ExpectFile): Expectation {
 type CallFile = Pick<ExpectFile, "tool" | "acceptable" | "args" | "result"> & { optional?: boolean | undefined };
 
 function buildCall({ tool, acceptable, optional, args, result }: CallFile): ExpectedCall {
-  return {
-    tools: toToolNames(tool),
-    ...(acceptable && { acceptable: toToolNames(acceptable) }),
-    ...(optional && { optional }),
-    ...(args && { args }),
-    ...(result && { result }),
-  };
+  const substitutes = acceptable === undefined ? undefined : toToolNames(acceptable);
+  const more = { acceptable: substitutes, optional: optional || undefined, args, result };
+  return { tools: toToolNames(tool), ...defined(more) };
 }
 
 const maxSlugLength = 50;

@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { defined } from "../../base/collections.ts";
 import { defaultPolicy } from "../../base/types/flagValues.ts";
 import { type SkillEval, type SkillPackage, skillEntryName } from "../../base/types/skill.ts";
 import type { Case, Expectation, Suite } from "../../base/types/suite.ts";
@@ -54,21 +55,21 @@ function dropRepeatedIds(evals: readonly SkillEval[]): Pick<SkillEval, "id" | "i
   return evals.map(({ id, input }) => (id !== undefined && uses.get(id) === 1 ? { id, input } : { input }));
 }
 
-function buildCase(one: SkillEval, skill: SkillPackage, measure: Measure): Omit<Case, "id" | "hash" | "location"> {
+function buildCase(
+  { input, triggers, split, expectedBehavior, files, unusable }: SkillEval,
+  { name: skill, hash: packageHash }: SkillPackage,
+  measure: Measure,
+): Omit<Case, "id" | "hash" | "location"> {
+  const expect: Expectation = triggers
+    ? { kind: "skill", skill, avoid: [] }
+    : { kind: "avoid", avoid: [skillEntryName(skill)] };
   return {
-    messages: [{ role: "user", content: one.input }],
-    ...(measure === "trigger" && { expect: buildExpectation(one, skill.name) }),
-    ...(one.split && { split: one.split }),
-    expectedBehavior: measure === "behavior" ? one.expectedBehavior : [],
-    ...(one.files.length > 0 && { files: one.files }),
-    ...(one.unusable !== undefined && { unusable: one.unusable }),
-    ...(measure === "behavior" && { packageHash: skill.hash }),
+    messages: [{ role: "user", content: input }],
+    ...(measure === "trigger" ? { expect, expectedBehavior: [] } : { expectedBehavior, packageHash }),
+    ...defined({ split, unusable }),
+    ...(files.length > 0 && { files }),
     trials: 5,
     passRate: 0.8,
     maxTurns: maxTurns[measure],
   };
-}
-
-function buildExpectation({ triggers }: SkillEval, skill: string): Expectation {
-  return triggers ? { kind: "skill", skill, avoid: [] } : { kind: "avoid", avoid: [skillEntryName(skill)] };
 }
