@@ -10,7 +10,7 @@ import {
 } from "node:http";
 import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import type { AddressInfo } from "node:net";
-import { pipeline, type Readable, type Transform } from "node:stream";
+import { pipeline, type Transform } from "node:stream";
 import { urlToHttpOptions } from "node:url";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { usageError } from "./types/errors.ts";
@@ -132,7 +132,9 @@ function createPooledFetch(): Fetch {
       };
       const onResponse = async (response: IncomingMessage) => {
         try {
-          const text = await readText(decode(response));
+          // Some gateways compress a reply although they were asked not to.
+          const decoder = decoders[response.headers["content-encoding"] ?? ""]?.();
+          const text = await readText(decoder ? pipeline(response, decoder, () => {}) : response);
           resolve(bufferedResponse(String(url), response.statusCode ?? 0, response.headers, text));
         } catch (error) {
           reject(error instanceof OversizedReplyError ? error : new Error(cutOff));
@@ -161,12 +163,6 @@ const decoders: Partial<Record<string, () => Transform>> = {
   deflate: createInflate,
   br: createBrotliDecompress,
 };
-
-/** Some gateways compress a reply although they were asked not to. */
-function decode(response: IncomingMessage): Readable {
-  const decoder = decoders[response.headers["content-encoding"] ?? ""]?.();
-  return decoder ? pipeline(response, decoder, () => {}) : response;
-}
 
 function headerEntries(headers: unknown): Iterable<[string, string]> {
   if (headers instanceof Headers) return headers.entries();

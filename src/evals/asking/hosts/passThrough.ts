@@ -128,7 +128,8 @@ async function forward(
     if (started) finish(started, received.status, kept);
     response.end();
   } catch (error) {
-    const unreachable = `the provider cannot be reached: ${describeCause(error)}`;
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const unreachable = `the provider cannot be reached: ${messageOf(cause)}`;
     if (route.cut.signal.aborted) fail("the trial ended before the reply was complete");
     else if (gone.signal.aborted) fail("the host closed the connection before the reply was complete");
     else fail(unreachable);
@@ -213,10 +214,6 @@ function requestHeaders(
 /** `fetch` has already decoded the body if the provider compressed it anyway. */
 function responseHeaders(headers: Headers): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => !hopHeaders.test(name) && name !== "content-encoding"));
-}
-
-function describeCause(error: unknown): string {
-  return error instanceof Error && error.cause instanceof Error ? messageOf(error.cause) : messageOf(error);
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import {
-  type CallToolRequest,
   CallToolRequestSchema,
   type CallToolResult,
   type Tool as ListedTool,
@@ -153,8 +152,10 @@ async function answer(service: Service, request: IncomingMessage, response: Serv
     service.onListed?.();
     return { tools };
   });
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
-    return toResult(await service.call(params.name, (params.arguments ?? {}) as JsonObject, readToolUseId(params)));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params: { name: tool, arguments: args = {}, _meta } }) => {
+    // The id of the call in the model's reply, which the host includes.
+    const id = _meta?.["claudecode/toolUseId"];
+    return toResult(await service.call(tool, args as JsonObject, typeof id === "string" ? id : undefined));
   });
   response.once("close", () => void server.close());
   // With exactOptionalPropertyTypes, the SDK's class does not implement the SDK's interface.
@@ -165,12 +166,6 @@ async function answer(service: Service, request: IncomingMessage, response: Serv
 /** The tool as its server lists it. The SDK's type only requires that the schemas are objects. */
 function toListedTool({ name, title, description, inputSchema, outputSchema, annotations, _meta }: Tool): ListedTool {
   return { name, title, description, inputSchema, outputSchema, annotations, _meta } as ListedTool;
-}
-
-/** The id of the call in the model's reply, which the host includes. */
-function readToolUseId({ _meta }: CallToolRequest["params"]): string | undefined {
-  const id = _meta?.["claudecode/toolUseId"];
-  return typeof id === "string" ? id : undefined;
 }
 
 function toResult(execution: Execution): CallToolResult {

@@ -59,7 +59,7 @@ export const responses = defineProtocol({
       texts: [
         instructions,
         ...others.flatMap((one) => textsOf(one.content)),
-        ...[...given, ...added].flatMap(describeSpace),
+        ...[...given, ...added].flatMap((one) => (one.type === "namespace" ? one.description || [] : [])),
       ],
       opening: opening.join("\n"),
       outputs: input.filter(({ type }) => isOutput(type)).map(toOutput),
@@ -103,10 +103,6 @@ function listTools(given: z.infer<typeof tools>, nameTool: NameTool): DefinedToo
 
 function define(name: string, { description, defer_loading }: z.infer<typeof single>): DefinedTool {
   return { name, description, deferred: defer_loading };
-}
-
-function describeSpace({ type, description }: z.infer<typeof tools>[number]): string[] {
-  return type === "namespace" && description !== "" ? [description] : [];
 }
 
 function toOutput({ call_id, output, type, tools: found }: z.infer<typeof item>): ToolOutput {

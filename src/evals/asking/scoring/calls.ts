@@ -261,18 +261,20 @@ export function compileSequence(
     const scores = pairing.map((made, index) => (made === undefined ? undefined : getScore(index, made)));
     const extra = all.filter((_, index) => !pairing.includes(index));
     const picked = labelCalls(all, find, expect.order === "strict" ? ", " : " + ");
+    const others = `expected no other calls, got ${labelCalls(extra, find)}`;
+    const noExtras: Assertion = { what: "extras", ...(extra.length === 0 ? yes : no(others)) };
     const missing = `no such call${expect.order === "strict" ? " at this position" : ""}; the calls were: ${picked}`;
     const checks = [
       ...labels.flatMap((label, index) =>
         scores[index] || !isOptional(index) ? assertPair(label, scores[index], missing) : [],
       ),
-      ...(expect.extras ? [] : [assertNoExtras(labelCalls(extra, find), extra.length)]),
+      ...(expect.extras ? [] : [noExtras]),
     ];
     const open = scores.flatMap((score) => score?.unchecked ?? []);
     const unchecked = open.length > 0 && { unchecked: [...new Set(open)] };
     if (checks.every(({ met }) => met !== "no")) {
-      const others = scores.flatMap((score) => score?.substituted ?? []);
-      const substituted = others.length > 0 && { substituted: others };
+      const substitutes = scores.flatMap((score) => score?.substituted ?? []);
+      const substituted = substitutes.length > 0 && { substituted: substitutes };
       return { selection: "right-tool", picked, checks, ...unchecked, ...substituted };
     }
     const fits = pairing.flatMap((made, index) =>
@@ -305,27 +307,23 @@ function scorePairs(scorers: readonly ScoreCall[], all: readonly Call[], judge: 
  * names what is wrong with the closest call.
  */
 function findPairing(expect: CallsExpectation, expected: number, made: number, getFit: GetFit): Pairing {
-  if (expect.order === "strict") return inOrder(expect, made, getFit);
+  if (expect.order === "strict") {
+    // With the best level of fit at which no call is missing.
+    const levels = Array.from({ length: right - named + 1 }, (_, step) => right - step);
+    const aligned = levels.map((level) => align(expect, made, getFit, level));
+    return (aligned.find(({ isValid }) => isValid) ?? aligned.at(-1))?.pairing ?? [];
+  }
   let pairing: Pairing = [];
   // Required calls come first, so that an optional one never takes the call that a required one needs.
-  for (const optional of [undefined, true] as const)
-    for (let level = right; level >= leastFit(expect, optional) && (level === right || !complete(pairing)); level--) {
+  for (const optional of [undefined, true] as const) {
+    // A call that fits an optional one badly is an additional call, if those are allowed; else a message names its fault.
+    const least = optional && expect.extras ? undecided : named;
+    for (let level = right; level >= least && (level === right || !complete(pairing)); level--) {
       const isTurn = (i: number) => expect.calls[i]?.optional === optional;
       pairing = pairUp(expected, made, (i, j) => isTurn(i) && getFit(i, j) >= level, pairing);
     }
+  }
   return pairing;
-}
-
-/** A call that fits an optional one badly is an additional call, if those are allowed; else a message names its fault. */
-function leastFit({ extras }: CallsExpectation, optional: true | undefined): number {
-  return optional && extras ? undecided : named;
-}
-
-/** The pairing in the order given, with the best level of fit at which no call is missing. */
-function inOrder(expect: CallsExpectation, made: number, getFit: GetFit): Pairing {
-  const levels = Array.from({ length: right - named + 1 }, (_, step) => right - step);
-  const aligned = levels.map((level) => align(expect, made, getFit, level));
-  return (aligned.find(({ isValid }) => isValid) ?? aligned.at(-1))?.pairing ?? [];
 }
 
 /**
@@ -375,11 +373,6 @@ function assertPair(label: string, score: CallScore | undefined, missing: string
   if (!score) return [{ what: label, met: "no", why: missing }];
   const open = score.checks.filter(({ met }) => met !== "yes");
   return open.length === 0 ? [{ what: label, met: "yes" }] : open.map((c) => ({ ...c, what: `${label} ${c.what}` }));
-}
-
-function assertNoExtras(extra: string, count: number): Assertion {
-  if (count === 0) return { what: "extras", met: "yes" };
-  return { what: "extras", met: "no", why: `expected no other calls, got ${extra}` };
 }
 
 function select(made: number, fits: readonly number[], isUnknown: boolean, isMalformed: boolean): Selection {

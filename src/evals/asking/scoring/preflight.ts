@@ -1,3 +1,4 @@
+import { defined } from "../../base/collections.ts";
 import { listRequired } from "../../base/jsonSchema/keywords.ts";
 import { compileSchema, type Validate } from "../../base/jsonSchema/validate.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
@@ -167,9 +168,12 @@ function checkCall(call: ExpectedCall, argsMode: ArgsMode, find: FindTool, isAns
 function checkArgs(args: JsonObject, argsMode: ArgsMode, tool: OfferedTool): CaseProblem[] {
   const schema = tool.inputSchema;
   const properties = isJsonObject(schema.properties) ? schema.properties : {};
+  // Properties may also come from other keywords, so that a missing name is not a problem.
+  const others = ["allOf", "anyOf", "oneOf", "$ref", "patternProperties", "if"];
+  const isClosed = !others.some((key) => Object.hasOwn(schema, key));
   const problems = Object.entries(args).flatMap(([name, expected]) => {
     const property = own(properties, name);
-    if (property === undefined) return isClosedList(schema) ? [reportUnknown(name, tool, properties)] : [];
+    if (property === undefined) return isClosed ? [reportUnknown(name, tool, properties)] : [];
     const at = member("args", name);
     const reason =
       isAbsent(expected) && listRequired(schema).includes(name)
@@ -186,11 +190,6 @@ function checkArgs(args: JsonObject, argsMode: ArgsMode, tool: OfferedTool): Cas
   return [...problems, error(message, "Add them with { $any: true }, or set argsMode: partial.")];
 }
 
-/** False when properties may also come from other keywords, so that a missing name is not a problem. */
-function isClosedList(schema: JsonObject): boolean {
-  return !["allOf", "anyOf", "oneOf", "$ref", "patternProperties", "if"].some((key) => Object.hasOwn(schema, key));
-}
-
 function reportUnknown(name: string, tool: OfferedTool, properties: JsonObject): CaseProblem {
   const names = Object.keys(properties);
   const message = `"${tool.name}" has no argument "${name}".`;
@@ -203,7 +202,9 @@ function reportUnknown(name: string, tool: OfferedTool, properties: JsonObject):
 function explainRefused(expected: Json, property: Json, root: JsonObject, at: string): string | undefined {
   const literal = readLiteral(expected);
   if (!literal || !isJsonObject(property)) return undefined;
-  const validate = validators.get(property) ?? compileProperty(property, root);
+  const { $defs, definitions } = root;
+  // Memoized: compiling costs far more than validating, and many cases name the same argument.
+  const validate = validators.get(property) ?? compileSchema({ ...defined({ $defs, definitions }), ...property });
   validators.set(property, validate);
   const validity = typeof validate === "string" ? undefined : validate(literal.value, at);
   return validity?.kind === "invalid" ? validity.why : undefined;
@@ -222,13 +223,7 @@ function containsMatcher(expected: Json): boolean {
   return typeof expected === "object" && expected !== null && Object.values(expected).some(containsMatcher);
 }
 
-/** Memoized: compiling costs far more than validating, and many cases name the same argument. */
 const validators = new WeakMap<JsonObject, Validate | string>();
-
-function compileProperty(property: JsonObject, { $defs, definitions }: JsonObject): Validate | string {
-  const defs = { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }) };
-  return compileSchema({ ...defs, ...property });
-}
 
 const onlyLive = "Remove `result`: only tools of the suite's own server are executed.";
 

@@ -81,7 +81,8 @@ export async function converse(given: Conversation, signal: AbortSignal): Promis
   const turns: Turn[] = [];
   let lost: Usage | undefined;
   const end = (outcome: Answer["outcome"], last: readonly Turn[] = []): Answer => {
-    const deferred = listDeferred(conversation);
+    const names = conversation.search?.deferred ?? conversation.deferred?.names;
+    const deferred = names && new Set([...names].map(conversation.listedName));
     return { outcome, turns: [...turns, ...last], ...(deferred && { deferred }), ...(lost && { lost }) };
   };
   for (let asked = 1, counted = 0, searching = 0; counted < maxTurns && searching <= maxSearchTurns; ) {
@@ -113,7 +114,10 @@ export async function converse(given: Conversation, signal: AbortSignal): Promis
     // The provider's own payload goes back unchanged, with the shown names in its calls. Services refuse an empty reply.
     if (!isComplete || reply.turn.text.trim() !== "")
       messages.push({ role: "assistant", content: reply.turn.text, turn: reply.turn, native: reply.native });
-    if (!isComplete) messages.push(toResults(executed.calls));
+    const results = executed.calls.flatMap(({ id, tool, execution }) =>
+      execution ? { callId: id, tool, ...renderResult(execution) } : [],
+    );
+    if (!isComplete) messages.push({ role: "results", results });
     if (next === undefined) continue;
     messages.push({ role: "user", content: next });
     asked++;
@@ -139,12 +143,6 @@ function createRequest(
 function toListed(call: Call, { listedName, listedArguments }: Conversation): Call {
   const args = listedArguments?.(call.tool, call.arguments) ?? call.arguments;
   return { ...call, tool: listedName(call.tool), ...(args !== undefined && { arguments: args }) };
-}
-
-/** The listed names of the tools that are deferred; undefined where all definitions are shown. */
-function listDeferred({ search, deferred, listedName }: Conversation): ReadonlySet<string> | undefined {
-  const names = search?.deferred ?? deferred?.names;
-  return names && new Set([...names].map(listedName));
 }
 
 /** Maximum number of executed calls per reply; no request needs as many. Further calls are recorded only. */
@@ -174,13 +172,6 @@ async function executeAll(
     if (read?.search) searches.push(read.search);
   }
   return { calls: done, searches };
-}
-
-function toResults(calls: readonly Call[]): Message {
-  const results = calls.flatMap(({ id, tool, execution }) =>
-    execution ? [{ callId: id, tool, ...renderResult(execution) }] : [],
-  );
-  return { role: "results", results };
 }
 
 /** Creates the conversation of a cell: the messages of the case, with tools and skills in the order of the trial. */

@@ -1,9 +1,8 @@
-import { once } from "../../base/collections.ts";
+import { once, sumOf } from "../../base/collections.ts";
 import {
   type AskedModel,
   type HostedTrial,
   type HostModel,
-  type Message,
   type Model,
   type ModelRequest,
   noUsage,
@@ -179,15 +178,12 @@ const estimateListTokens = once((tools: readonly OfferedTool[]): number => {
 /** The maximum usage of one request. */
 function requestCeiling({ messages, tools }: Pick<ModelRequest, "messages" | "tools">, model: Model): Usage {
   if (model.kind !== "language model") return noUsage;
-  const inputTokens = overheadTokens + estimateListTokens(tools) + estimateMessages(messages);
-  return { ...noUsage, inputTokens, outputTokens: model.maxOutputTokens };
-}
-
-function estimateMessages(messages: readonly Message[]): number {
-  return messages.reduce((sum, message) => {
+  const tokens = sumOf(messages, (message) => {
     const { native } = message.role === "assistant" ? message : {};
-    return sum + estimateTokens(JSON.stringify(native ?? message));
-  }, 0);
+    return estimateTokens(JSON.stringify(native ?? message));
+  });
+  const inputTokens = overheadTokens + estimateListTokens(tools) + tokens;
+  return { ...noUsage, inputTokens, outputTokens: model.maxOutputTokens };
 }
 
 type TrialShape = Pick<HostedTrial, "maxTurns" | "tools" | "messages">;

@@ -68,13 +68,12 @@ export function* planCells(
   for (let trial = 1; trial <= rounds; trial++) {
     const seedFor = once((suite: Suite) => deriveSeed(seed, "order", suite.name, trial));
     for (const planned of cases)
-      for (const model of models)
-        if (
-          asksModel(planned.suite, model) &&
-          trial <= plannedTrials(planned.case, model) &&
-          !isCovered(planned, model)
-        )
-          yield createCell(planned, model, trial, seedFor(planned.suite));
+      for (const model of models) {
+        const { suite, case: one, arm } = planned;
+        if (!asksModel(suite, model) || trial > plannedTrials(one, model) || isCovered(planned, model)) continue;
+        const cell = { suite: suite.name, case: one.id, arm, model: model.id, trial };
+        yield { planned, model, cell, orderSeed: seedFor(suite) };
+      }
   }
 }
 
@@ -133,12 +132,6 @@ function* createCells(
       const orderSeed = line(id).seedAt("converse" in model ? trial - 1 : order);
       yield { planned, model, cell, orderSeed, isRepeatable: true };
     }
-}
-
-function createCell(planned: PlannedCase, model: Model, trial: number, orderSeed: number): PlannedCell {
-  const { suite, case: one, arm } = planned;
-  const cell = { suite: suite.name, case: one.id, arm, model: model.id, trial };
-  return { planned, model, cell, orderSeed };
 }
 
 /** After this many draws an order may repeat. Only lists that overlap in unusual ways need as many. */
@@ -213,9 +206,8 @@ export function orderTools(
     : orderOnLine(tools, orderSeed % lines, location, getName);
 }
 
-const lastOrder = once((_tools: readonly OfferedTool[]): { seed?: number; ordered: readonly OfferedTool[] } => ({
-  ordered: [],
-}));
+type Order = { seed?: number; ordered: readonly OfferedTool[] };
+const lastOrder = once((_tools: readonly OfferedTool[]): Order => ({ ordered: [] }));
 
 /** As `orderTools`, but keeps the last order of each list, because a plain run repeats it for every case. */
 export function orderToolsOnce(

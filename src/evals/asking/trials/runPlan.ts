@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { schedule } from "../../base/collections.ts";
 import { EvalsError, messageOf } from "../../base/types/errors.ts";
-import { cellKey, type Trial, type Turn } from "../../base/types/trial.ts";
+import { cellKey, type Trial } from "../../base/types/trial.ts";
 import type { SpendingLimits } from "./limits.ts";
 import type { PlannedCell } from "./plan.ts";
 import type { Asker } from "./runTrial.ts";
@@ -154,7 +154,8 @@ export class SeenReplies {
     let isCopy = false;
     for (const turn of turns) {
       if (turn.responseId === undefined) continue;
-      const reply = hashReply(turn);
+      const made = turn.calls.map(({ tool, arguments: args, argumentsText }) => [tool, args, argumentsText]);
+      const reply = hash("sha256", JSON.stringify([turn.text, made]), "base64").slice(0, 16);
       const known = seen.replies.get(turn.responseId);
       if (known === undefined) seen.replies.set(turn.responseId, reply);
       else if (known === reply) isCopy = true;
@@ -162,9 +163,4 @@ export class SeenReplies {
     }
     return isCopy && seen.hasIds;
   }
-}
-
-function hashReply({ text, calls }: Turn): string {
-  const made = calls.map(({ tool, arguments: args, argumentsText }) => [tool, args, argumentsText]);
-  return hash("sha256", JSON.stringify([text, made]), "base64").slice(0, 16);
 }

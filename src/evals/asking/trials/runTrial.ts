@@ -1,16 +1,8 @@
 import { excerpt } from "../../base/text/text.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import type { Shown } from "../../base/types/exposure.ts";
-import type { HostModel, Model } from "../../base/types/model.ts";
-import {
-  addCost,
-  type Broken,
-  type Cost,
-  type Judging,
-  type Score,
-  type Trial,
-  type Turn,
-} from "../../base/types/trial.ts";
+import type { HostModel } from "../../base/types/model.ts";
+import { addCost, type Broken, type Judging, type Score, type Trial, type Turn } from "../../base/types/trial.ts";
 import { createDispatchReader, listDispatchedTools, readDispatchedTurns } from "../scoring/dispatch.ts";
 import { compileMocks } from "../scoring/matchers.ts";
 import { converse, createConversation, createHostedTrial, findUnfit, type Presenter } from "./conversation.ts";
@@ -67,15 +59,18 @@ export async function runTrial(plannedCell: PlannedCell, context: TrialContext, 
   const { cell, orderSeed, model, planned } = plannedCell;
   const startedAt = context.now();
   const began = performance.now();
+  // Data from a model or a server may make the harness throw: then only this trial breaks, with the cause.
+  const breakTrial = (thrown: unknown) => ({ outcome: breakOn("the trial", thrown), turns: [] });
   const answered: HostAnswer = planned.unavailable
     ? { outcome: planned.unavailable, turns: [] }
-    : await answer(plannedCell, context, signal).catch(toBroken);
+    : await answer(plannedCell, context, signal).catch(breakTrial);
   const { turns, costUsd, lost, shown } = answered;
   const grading =
     answered.outcome.kind === "answered" ? await grade(plannedCell, answered, context, signal) : undefined;
   const outcome = grading && "kind" in grading ? grading : answered.outcome;
   const graded = grading && "verdict" in grading ? grading : undefined;
-  const asked = costUsd ?? sumCosts(turns, model);
+  const costs = turns.map(({ usage, batch }) => model.cost(usage, batch === undefined ? undefined : "batch"));
+  const asked = costUsd ?? costs.reduce(addCost, 0);
   const spent = lost ? addCost(asked, model.cost(lost)) : asked;
   // If the run was stopped before the judge replied, a resumed run asks the trial again.
   const stopped = signal.aborted ? stoppedUnjudged : graded?.stopped;
@@ -103,13 +98,10 @@ const stoppedUnjudged: Broken = {
   message: "the run was stopped before the answer was judged",
 };
 
-/** Data from a model or a server made the harness throw: only this trial breaks, with the cause. */
-function toBroken(thrown: unknown): { outcome: Broken; turns: Turn[] } {
-  return { outcome: { kind: "broken", stage: "model", message: describeInternal("the trial", thrown) }, turns: [] };
+function breakOn(what: string, thrown: unknown): Broken {
+  const message = excerpt(`${what} failed in the harness: ${messageOf(thrown)}`, 2_000);
+  return { kind: "broken", stage: "model", message };
 }
-
-const describeInternal = (what: string, thrown: unknown) =>
-  excerpt(`${what} failed in the harness: ${messageOf(thrown)}`, 2_000);
 
 async function grade(
   plannedCell: PlannedCell,
@@ -123,7 +115,7 @@ async function grade(
     const all = dispatched ? new Set([...(deferred ?? []), ...dispatched]) : deferred;
     return await context.grade(plannedCell, turns, signal, { deferred: all, workspace });
   } catch (thrown) {
-    return { kind: "broken", stage: "model", message: describeInternal("the grading of the answer", thrown) };
+    return breakOn("the grading of the answer", thrown);
   }
 }
 
@@ -157,10 +149,4 @@ async function answer(plannedCell: PlannedCell, context: TrialContext, signal: A
   } finally {
     await executor.close();
   }
-}
-
-function sumCosts(turns: readonly Turn[], model: Model): Cost {
-  return turns
-    .map(({ usage, batch }) => model.cost(usage, batch === undefined ? undefined : "batch"))
-    .reduce(addCost, 0);
 }

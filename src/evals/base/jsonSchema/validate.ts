@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject, type FuncKeywordDefinition, str, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { getOrAdd } from "../collections.ts";
 import { limitTime, TimeLimitError } from "../limitTime.ts";
 import { cut, showJson } from "../text/text.ts";
 import { messageOf } from "../types/errors.ts";
@@ -43,16 +44,14 @@ const maxFaults = 20;
  */
 export function compileSchema(schema: JsonObject): Validate | string {
   if (isNestedDeeper(schema)) return `it is nested more than ${maxDepth} levels deep`;
-  const first = compileEvaluable(schema, {});
-  const validate = typeof first === "string" ? compileEvaluable(schema, { withoutDeadRefs: true }) : first;
+  const first = compileEvaluable(schema, false);
+  const validate = typeof first === "string" ? compileEvaluable(schema, true) : first;
   return typeof validate === "string" ? first : validate;
 }
 
-type Leniency = { withoutDeadRefs?: true };
-
-function compileEvaluable(schema: JsonObject, leniency: Leniency): Validate | string {
+function compileEvaluable(schema: JsonObject, withoutDeadRefs: boolean): Validate | string {
   const isOld = typeof schema.$schema === "string" && /draft-0[3-7]/.test(schema.$schema);
-  const { evaluable, leftOut } = makeEvaluable(schema, leniency);
+  const { evaluable, leftOut } = makeEvaluable(schema, withoutDeadRefs);
   // `$ref: "#"` needs an `$id`. It is replaced by our own, because two tools may have the same one, and ajv would look
   // up the URL of a draft.
   const { $schema: _dialect, $id: _id, ...rest } = evaluable;
@@ -69,7 +68,7 @@ function compileEvaluable(schema: JsonObject, leniency: Leniency): Validate | st
  * and `$recursiveRef` become `$ref`, which means the same within one document: ajv takes one that leads nowhere, or to a
  * definition that it has not compiled yet, for a reference to the schema around it.
  */
-function makeEvaluable(root: JsonObject, { withoutDeadRefs }: Leniency): { evaluable: JsonObject; leftOut?: string } {
+function makeEvaluable(root: JsonObject, withoutDeadRefs: boolean): { evaluable: JsonObject; leftOut?: string } {
   const evaluable = structuredClone(root);
   const messages: string[] = [];
   // ajv knows the anchors of all schemas but the outermost.
@@ -171,13 +170,10 @@ const compilers = new Map<string, Ajv | Ajv2020>();
  * first use: creating one takes longer than all its work.
  */
 function compileIn(dialect: Dialect, schema: JsonObject, { allErrors }: { allErrors: boolean }): ValidateFunction {
-  const key = `${dialect} ${allErrors}`;
-  let compiler = compilers.get(key);
-  if (!compiler) {
-    compiler = new dialects[dialect]({ ...options, allErrors, verbose: !allErrors });
-    compiler.removeKeyword("multipleOf").addKeyword(multipleOf);
-    compilers.set(key, compiler);
-  }
+  const compiler = getOrAdd(compilers, `${dialect} ${allErrors}`, () => {
+    const made = new dialects[dialect]({ ...options, allErrors, verbose: !allErrors });
+    return made.removeKeyword("multipleOf").addKeyword(multipleOf);
+  });
   return compiler.compile({ ...schema, $id: "inputSchema" });
 }
 
@@ -215,14 +211,11 @@ function compileWith(dialect: Dialect, schema: JsonObject): Validate | string {
       const faults = error ? findFaults(error, () => listErrors(value)) : [];
       return { kind: "invalid", why: describeError(error, at), ...(faults.length > 0 && { faults }) };
     } catch (thrown) {
-      return { kind: "unchecked", why: `validating ${explainFailure(thrown)}` };
+      const failure = thrown instanceof RangeError ? "does not end" : `failed: ${messageOf(thrown)}`;
+      const why = thrown instanceof TimeLimitError ? `takes more than ${validateMs} ms` : failure;
+      return { kind: "unchecked", why: `validating ${why}` };
     }
   };
-}
-
-function explainFailure(thrown: unknown): string {
-  if (thrown instanceof TimeLimitError) return `takes more than ${validateMs} ms`;
-  return thrown instanceof RangeError ? "does not end" : `failed: ${messageOf(thrown)}`;
 }
 
 /**

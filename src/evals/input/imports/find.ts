@@ -65,7 +65,12 @@ export async function findImports(
     else {
       const malformed = await findMalformed(source);
       if (!isNamed) problems.push(...skip(malformed));
-      else problems.push(...(malformed.length > 0 ? malformed : [unrecognized(source)]));
+      else if (malformed.length > 0) problems.push(...malformed);
+      else {
+        const message = "The file is in none of the known formats.";
+        const hint = `Name its format with --from: ${formats.map(({ name }) => name).join(", ")}.`;
+        problems.push({ severity: "error", message, hint, location: { file: source.file } });
+      }
     }
   }
   const sources = recognized.flatMap(({ format: { request }, source: { path } }) => (request ? { path, request } : []));
@@ -125,12 +130,6 @@ async function findMalformed(source: SourceFile): Promise<readonly Problem[]> {
 /** Problems of a file that only its folder names: whether it has cases is not known, so the import goes on. */
 const skip = (problems: readonly Problem[]): Problem[] =>
   problems.map((one) => ({ ...one, severity: "warning", message: `Skipped. ${one.message}` }));
-
-function unrecognized({ file }: SourceFile): Problem {
-  const message = "The file is in none of the known formats.";
-  const hint = `Name its format with --from: ${formats.map(({ name }) => name).join(", ")}.`;
-  return { severity: "error", message, hint, location: { file } };
-}
 
 function listFiles(paths: readonly string[], cwd: string) {
   const hint = "Give the file or folder with the cases.";

@@ -17,7 +17,7 @@ import {
   visit,
   type YAMLMap,
 } from "yaml";
-import { once } from "../../base/collections.ts";
+import { groupBy, once } from "../../base/collections.ts";
 import { EvalsError, type Location, type Problem, usageError } from "../../base/types/errors.ts";
 import { type Json, type JsonObject, type Path, readWhole } from "../../base/types/json.ts";
 import {
@@ -53,7 +53,9 @@ export function parseYaml(text: string, file: string, options: ParseOptions = {}
     return problem.isSyntax ? { ...located, excerpt: renderExcerpt(text, problem.offset, located.location) } : located;
   };
   const { root, problems } = composeNodes(text, file, maxDepth);
-  if (problems.length > 0) throw new EvalsError(keepFirstOfEachLine(problems.map(toProblem)));
+  // Of each line the first problem: one mistake often causes several errors, and only the first helps.
+  const byLine = groupBy(problems.map(toProblem), ({ location }) => `${location?.line}`);
+  if (problems.length > 0) throw new EvalsError([...byLine.values()].flatMap(([first]) => first ?? []));
   if (!root) throw createEmptyFileError(file);
   const tree = new YamlTree(root, maxDepth, !options.lenient);
   const { value } = tree;
@@ -176,12 +178,6 @@ function renderExcerpt(text: string, offset: number, location: Location | undefi
   const start = offset - (column - 1) + from;
   const [shown = ""] = text.slice(start, start + 70).split("\n");
   return `${line} | ${shown.replaceAll("\t", " ").trimEnd()}\n${" ".repeat(String(line).length)} | ${" ".repeat(column - 1 - from)}^`;
-}
-
-/** Keeps the first problem of each line: one mistake often causes several errors, and only the first helps. */
-function keepFirstOfEachLine(problems: readonly Problem[]): Problem[] {
-  const lines = new Set<number | undefined>();
-  return problems.filter(({ location }) => !lines.has(location?.line) && lines.add(location?.line));
 }
 
 /** A node tree as JSON data, with the offset of every value. */

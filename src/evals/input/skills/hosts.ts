@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import * as z from "zod";
-import { isJsonObject, type Json, parseJsonText } from "../../base/types/json.ts";
+import { isJsonObject, parseJsonText } from "../../base/types/json.ts";
 import type { SkillPackage, SkillRoot } from "../../base/types/skill.ts";
 import { findGitRoot, readConfined } from "../parsing/folders.ts";
 import { readText } from "../parsing/read.ts";
@@ -235,18 +235,14 @@ function showInClaudeCode(skill: SkillPackage, { overrides }: ClaudeSettings): R
   const override = level === "plugin" ? undefined : overrides[name];
   if (override === "off" || override === "user-invocable-only")
     return { hidden: `the setting \`skillOverrides\` has "${override}" for it` };
-  if (isForSomeFiles(values.paths))
+  const paths = typeof values.paths === "string" ? [values.paths].filter(Boolean) : values.paths;
+  if (Array.isArray(paths) && paths.some((one) => one !== "**"))
     return { hidden: "it is shown only once the model works on files that `paths` names", key: "paths" };
   const situation = typeof values.when_to_use === "string" ? values.when_to_use : "";
   if (level === "plugin" && !values.description && !situation)
     return { hidden: "a skill of a plugin is shown only with a `description` or `when_to_use`" };
   if (override === "name-only") return { description: "" };
   return { description: toLine(situation === "" ? description : `${description} - ${situation}`) };
-}
-
-function isForSomeFiles(paths: Json | undefined): boolean {
-  const list = Array.isArray(paths) ? paths : typeof paths === "string" && paths !== "" ? [paths] : [];
-  return list.some((one) => one !== "**");
 }
 
 function isHiddenFromCodex({ dir }: SkillPackage): boolean {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { closeSync, existsSync, openSync, readFileSync, readSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { EvalsError, messageOf, type Problem } from "../../base/types/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
 import { frontMatterKeys, type SkillDocument, type SkillPackage } from "../../base/types/skill.ts";
 import { isNotText, isWithin, listFiles, maxFiles, readConfined, realPath } from "../parsing/folders.ts";
 import { parseYaml } from "../parsing/yaml.ts";
@@ -104,12 +104,8 @@ function readText(values: JsonObject, key: string, reader: Reader): string | Loa
   if (typeof value === "string") return value.trim() || undefined;
   if (reader !== "format" && typeof value !== "object") return String(value);
   if (reader === "claude-code" && key === "name") return String(value);
-  return { reason: `its "${key}" is ${describeType(value)}, not text: put it in quotes` };
-}
-
-function describeType(value: Json): string {
-  if (Array.isArray(value)) return "a list";
-  return typeof value === "object" ? "a map" : `a ${typeof value}`;
+  const type = Array.isArray(value) ? "list" : typeof value === "object" ? "map" : typeof value;
+  return { reason: `its "${key}" is a ${type}, not text: put it in quotes` };
 }
 
 function findLine({ locations }: FrontMatter, key: string): { line?: number } {

@@ -96,7 +96,10 @@ function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, pat
     case "unrecognized_keys": {
       const known = listKnownKeys(findSchema(schema, steps));
       const [most, next] = [issue.keys.slice(0, maxUnknownKeys), issue.keys[maxUnknownKeys]];
-      const problems = most.map((key) => reportUnknownKey(key, known, at));
+      const problems = most.map((key): PathProblem => {
+        const hint = suggestKey(key, known) ?? `Known keys here: ${known.join(", ")}.`;
+        return { path: [...at, key], part: "key", message: `Unknown key "${key}".`, hint };
+      });
       if (next === undefined) return problems;
       const message = `Unknown key "${next}", and ${issue.keys.length - maxUnknownKeys - 1} more here.`;
       return [...problems, { path: [...at, next], part: "key", message }];
@@ -129,11 +132,6 @@ const synonyms: readonly (readonly [written: RegExp, key: string, form?: string]
   [/^(uri|endpoint|href)$/i, "url"],
   [/^(input_?schema|parameters)$/i, "inputSchema"],
 ];
-
-function reportUnknownKey(key: string, known: readonly string[], path: Path): PathProblem {
-  const hint = suggestKey(key, known) ?? `Known keys here: ${known.join(", ")}.`;
-  return { path: [...path, key], part: "key", message: `Unknown key "${key}".`, hint };
-}
 
 /** The hint for an unknown key: the known one that was probably meant. */
 export function suggestKey(key: string, known: readonly string[]): string | undefined {

@@ -125,9 +125,8 @@ async function withCaseList(parsed: ParsedFile, cwd: string): Promise<ParsedFile
   };
 }
 
-function byPlace({ location: a }: Problem, { location: b }: Problem): number {
-  return (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0);
-}
+const byPlace = ({ location: a }: Problem, { location: b }: Problem) =>
+  (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0);
 
 /** Records and baselines are found by suite name, so two suites must not have the same one. */
 function findRepeatedNames(loaded: readonly Loaded[]): Problem[] {

@@ -186,7 +186,10 @@ function createStub(label: string, path: readonly string[], args?: readonly unkn
     if (isWanted && file === state.entry) state.calls.push({ name, args: given, line });
     const isCalled = isWanted ? !name.endsWith("/callback") : !state.request.stubs?.includes(name) && !bodies.has(name);
     const parameter = isWanted ? createStub(name, [`${name}/callback`]) : createStub(`a parameter of ${label}`, [""]);
-    for (const one of isCalled ? given : []) if (isCallback(one)) callOnce(one, parameter);
+    for (const callback of isCalled ? given.filter(isCallback) : []) {
+      const result = callback(parameter);
+      if (result instanceof Promise) result.catch(() => {});
+    }
     return createStub(`${label}(...)`, path, given);
   };
   const stub: object = new Proxy(class {}, {
@@ -208,11 +211,6 @@ function createStub(label: string, path: readonly string[], args?: readonly unkn
 type Callback = (...args: unknown[]) => unknown;
 
 const isCallback = (value: unknown): value is Callback => typeof value === "function" && !origins.has(value);
-
-function callOnce(callback: Callback, parameter: unknown): void {
-  const result = callback(parameter);
-  if (result instanceof Promise) result.catch(() => {});
-}
 
 function fail(label: string): never {
   throw new Error(`${label} is not known: its module is not run`);
