@@ -128,7 +128,7 @@ function createPooledFetch(): Fetch {
       const options = {
         ...parse(String(url)),
         method: init.method === "POST" ? "POST" : "GET",
-        headers: { ...Object.fromEntries(headerEntries(init.headers)), "accept-encoding": "identity" },
+        headers: { ...readHeaders(init.headers), "accept-encoding": "identity" },
       };
       const onResponse = async (response: IncomingMessage) => {
         try {
@@ -164,10 +164,7 @@ const decoders: Partial<Record<string, () => Transform>> = {
   br: createBrotliDecompress,
 };
 
-function headerEntries(headers: unknown): Iterable<[string, string]> {
-  if (headers instanceof Headers) return headers.entries();
-  return Object.entries((headers ?? {}) as Record<string, string>);
-}
+const readHeaders = (headers: unknown) => (headers instanceof Headers ? Object.fromEntries(headers) : Object(headers));
 
 /** The part of a `Response` that the SDKs read. A real one would create a stream and a header list that nobody uses. */
 function bufferedResponse(url: string, status: number, raw: IncomingHttpHeaders, text: string): Response {

@@ -116,12 +116,10 @@ export async function readHostFile(path: string, file = path): Promise<HostFile>
   const named = listed
     ? listed.map((raw, key): Registered => [String(raw.name), { raw, key }])
     : Object.entries(found?.servers ?? {}).map(([key, raw]): Registered => [key, { raw, key }]);
-  if (!found || named.length === 0)
-    throw usageError(
-      'The file registers no servers under "mcpServers", or as another host does.',
-      'Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }.',
-      location([]),
-    );
+  if (!found || named.length === 0) {
+    const hint = 'Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }.';
+    throw usageError('The file registers no servers under "mcpServers", or as another host does.', hint, location([]));
+  }
   const servers = new Map(named);
   const locate = ([name = "", ...inside]: readonly (string | number)[]) =>
     location([found.key, servers.get(String(name))?.key ?? name, ...inside]);

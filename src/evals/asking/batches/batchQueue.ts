@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { groupBy } from "../../base/collections.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import {
   type AskedModel,
@@ -417,9 +418,7 @@ const notAsked = (message: string): Broken => ({ kind: "broken", stage: "cancell
 
 function describeResults(results: Iterable<BatchResult>): string {
   const words = { reply: "answered", errored: "with an error", expired: "expired", canceled: "canceled" };
-  const kinds = [...results].map(({ kind }) => kind);
-  const parts = Object.entries(words).map(
-    ([kind, word]) => [kinds.filter((one) => one === kind).length, word] as const,
-  );
-  return parts.flatMap(([n, word]) => (n > 0 ? [`${n} ${word}`] : [])).join(", ") || "no results";
+  const groups = groupBy(results, ({ kind }) => kind);
+  const parts = Object.entries(words).map(([kind, word]) => `${groups.get(kind)?.length ?? 0} ${word}`);
+  return parts.filter((part) => !part.startsWith("0 ")).join(", ") || "no results";
 }

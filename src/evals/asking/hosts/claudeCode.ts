@@ -1,9 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { cut } from "../../base/text/text.ts";
+import { services } from "../../base/types/endpoint.ts";
 import type { HostModel } from "../../base/types/model.ts";
 import { hostNames } from "../../servers/host.ts";
-import { findProgram, type Host, passEnvironment, readEvents, services, writeServers } from "./host.ts";
+import { findProgram, type Host, passEnvironment, readEvents, writeServers } from "./host.ts";
 import { createHostModel, type HostOptions, resolveHostEndpoint } from "./model.ts";
 
 export type ClaudeCodeOptions = HostOptions & {

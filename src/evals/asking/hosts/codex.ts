@@ -6,11 +6,12 @@ import { promisify } from "node:util";
 import * as z from "zod";
 import { nearest } from "../../base/text/nearest.ts";
 import { cut } from "../../base/text/text.ts";
+import { services } from "../../base/types/endpoint.ts";
 import { messageOf, usageError } from "../../base/types/errors.ts";
 import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
 import type { HostModel } from "../../base/types/model.ts";
 import { hostNames } from "../../servers/host.ts";
-import { findProgram, type Host, passEnvironment, readEvents, services } from "./host.ts";
+import { findProgram, type Host, passEnvironment, readEvents } from "./host.ts";
 import { createHostModel, type HostEndpoint, type HostOptions, resolveHostEndpoint } from "./model.ts";
 
 const provider = {

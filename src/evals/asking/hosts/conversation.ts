@@ -1,3 +1,4 @@
+import { squeeze } from "../../base/text/text.ts";
 import type { Shown } from "../../base/types/exposure.ts";
 import { canonicalJson, isJsonObject, type Json } from "../../base/types/json.ts";
 import type { HostedTrial } from "../../base/types/model.ts";
@@ -171,18 +172,15 @@ export function describeShown(
     shownSkills[findListing(plain, name, squeeze(description))].push(name);
   }
   const offered = new Set(shown);
-  const isFull = new Set(shownTools.full);
   const added = conversation.slice(1).flatMap(({ request: { tools } }) => tools.map(({ name }) => name));
   // If deferred definitions are in every request, a search makes the provider show them.
   const outputs = conversation.flatMap(({ request, reply }) => [...request.outputs, ...(reply?.answered ?? [])]);
   const later = [...added.filter((name) => !defined.has(name)), ...outputs.flatMap(({ found }) => found ?? [])];
+  const loaded = [...new Set(later)].filter((name) => offered.has(name)).map(toListed);
   const search = first.tools.find(({ name }) => searchTools.has(name))?.name;
   return {
     tools: shownTools,
-    loaded: [...new Set(later)]
-      .filter((name) => offered.has(name))
-      .map(toListed)
-      .filter((name) => !isFull.has(name)),
+    loaded: loaded.filter((name) => !shownTools.full.includes(name)),
     skills: shownSkills,
     builtIns: [...defined.keys()].filter((name) => !offered.has(name)),
     ...(search !== undefined && { search }),
@@ -206,5 +204,3 @@ function findListing(prompt: string, name: string, description: string): keyof S
   }
   return found;
 }
-
-const squeeze = (text: string) => text.replace(/\s+/g, " ").trim();

@@ -1,9 +1,10 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { services } from "../../base/types/endpoint.ts";
 import { isJsonObject } from "../../base/types/json.ts";
 import type { HostModel } from "../../base/types/model.ts";
 import { hostNames } from "../../servers/host.ts";
-import { findProgram, type Host, passEnvironment, readEvents, services, writeServers } from "./host.ts";
+import { findProgram, type Host, passEnvironment, readEvents, writeServers } from "./host.ts";
 import { createHostModel, type HostEndpoint, type HostOptions, resolveHostEndpoint } from "./model.ts";
 
 const program = {

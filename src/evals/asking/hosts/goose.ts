@@ -2,10 +2,11 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { nearest } from "../../base/text/nearest.ts";
+import { services } from "../../base/types/endpoint.ts";
 import { usageError } from "../../base/types/errors.ts";
 import type { HostModel } from "../../base/types/model.ts";
 import { hostNames } from "../../servers/host.ts";
-import { findProgram, type Host, passEnvironment, readEvents, type ServiceName, services } from "./host.ts";
+import { findProgram, type Host, passEnvironment, readEvents } from "./host.ts";
 import { createHostModel, type HostOptions, resolveHostEndpoint } from "./model.ts";
 
 const program = {
@@ -33,6 +34,8 @@ export async function goose(id: string, name: string, options: HostOptions): Pro
   const reached = { ...endpoint, baseUrl: findHost(service, endpoint.baseUrl) };
   return createHostModel({ id, host, command, model, version: { goose: version }, endpoint: reached, env }, options);
 }
+
+type ServiceName = keyof typeof services;
 
 function parseName(id: string, name: string): { service: ServiceName; model: string } {
   const [, service = "", model = ""] = /^([^/]*)\/(.+)$/.exec(name) ?? [];

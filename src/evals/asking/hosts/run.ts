@@ -311,16 +311,13 @@ export async function readProject(
 async function writeSkill(skill: SkillPackage, target: string): Promise<void> {
   await mkdir(target);
   const head = skill.dir === "" ? undefined : await copyPackage(skill.dir, target);
-  if (head !== undefined && !needsRewriting(skill)) return copyFile(head, join(target, "SKILL.md"));
   const { frontMatter, body } = skill.document;
+  // The wording under test may differ from the file's, and a skill must not grant itself permissions here.
+  const isPlain = !privilegedFields.some((key) => key in frontMatter) && frontMatter.description === skill.description;
+  if (head !== undefined && isPlain) return copyFile(head, join(target, "SKILL.md"));
   const kept = Object.entries(frontMatter).filter(([key]) => !privilegedFields.includes(key));
   const fields = { name: skill.name, ...Object.fromEntries(kept), description: skill.description };
   await writeFile(join(target, "SKILL.md"), `---\n${stringify(fields)}---\n${body}`);
-}
-
-/** The wording under test may differ from the file's, and a skill must not grant itself permissions here. */
-function needsRewriting({ description, document: { frontMatter } }: SkillPackage): boolean {
-  return frontMatter.description !== description || privilegedFields.some((key) => key in frontMatter);
 }
 
 /** Copies a package without its SKILL.md, whose path it returns, its tests, and links that lead out of it. */

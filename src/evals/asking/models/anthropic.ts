@@ -16,7 +16,7 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import type { BatchCreateParams } from "@anthropic-ai/sdk/resources/messages/batches";
 import * as z from "zod";
-import { type Delay, type EndpointOptions, priceUsage, resolveEndpoint } from "../../base/types/endpoint.ts";
+import { type Delay, type EndpointOptions, priceUsage, resolveEndpoint, services } from "../../base/types/endpoint.ts";
 import { isNestedDeeper, maxDepth } from "../../base/types/json.ts";
 import {
   type AskedModel,
@@ -44,10 +44,8 @@ import { askRemote, createFaultReader, createLimits, nameRefused, toAttempt, wit
 import { createToolCache, jsonRequest } from "./wireNames.ts";
 
 const provider = {
+  ...services.anthropic,
   name: "anthropic",
-  keyVariable: "ANTHROPIC_API_KEY",
-  baseUrlVariable: "ANTHROPIC_BASE_URL",
-  baseUrl: "https://api.anthropic.com",
   efforts: ["low", "medium", "high", "xhigh", "max"],
   // The service requires streaming if a reply could take over ten minutes, at 128,000 tokens an hour.
   maxTokensLimit: 21_333,

@@ -33,12 +33,8 @@ export async function custom(id: string, file: string, options: CustomOptions): 
   const loaded = await thread.load(options.io?.signal);
   if (options.io?.signal.aborted)
     throw new EvalsError({ severity: "error", message: "Stopped while the model was loaded." }, exitCodes.incomplete);
-  if (loaded.kind === "broken")
-    throw usageError(
-      `The model ${id} cannot be used: ${loaded.why}.`,
-      "The file needs: export default async ({ messages, tools }) => ({ text, calls }).",
-      { file },
-    );
+  const needs = "The file needs: export default async ({ messages, tools }) => ({ text, calls }).";
+  if (loaded.kind === "broken") throw usageError(`The model ${id} cannot be used: ${loaded.why}.`, needs, { file });
   const { isDeterministic, hasCost } = loaded.value;
   // Called before and between requests, so not in the thread.
   const { costUsd } = hasCost ? await importModule(path) : {};

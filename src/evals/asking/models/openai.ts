@@ -7,7 +7,7 @@ import type {
 } from "openai/resources/chat/completions";
 import type { ReasoningEffort } from "openai/resources/shared";
 import * as z from "zod";
-import { type Delay, type EndpointOptions, priceUsage, resolveEndpoint } from "../../base/types/endpoint.ts";
+import { type Delay, type EndpointOptions, priceUsage, resolveEndpoint, services } from "../../base/types/endpoint.ts";
 import { isNestedDeeper, type Json } from "../../base/types/json.ts";
 import {
   type AskedModel,
@@ -37,10 +37,8 @@ import { createToolCache, jsonRequest } from "./wireNames.ts";
 
 /** The names, defaults and limits of OpenAI, for all of its APIs. */
 const provider = {
+  ...services.openai,
   name: "openai",
-  keyVariable: "OPENAI_API_KEY",
-  baseUrlVariable: "OPENAI_BASE_URL",
-  baseUrl: "https://api.openai.com/v1",
   efforts: ["none", "minimal", "low", "medium", "high", "xhigh", "max"],
   maxTokensLimit: 100_000,
 };

@@ -67,10 +67,9 @@ function chooseModel(run: string, wanted: string | undefined, models: readonly s
   if (first === undefined) throw usageError(`Run "${run}" has no trials to replay.`, "Choose another run.");
   if (wanted === undefined && others.length === 0) return first;
   if (wanted !== undefined && models.includes(wanted)) return wanted;
-  throw usageError(
-    wanted === undefined ? `Run "${run}" has several models.` : `Run "${run}" has no answers of "${wanted}".`,
-    `Use one of: ${models.map((model) => `replay:${run}#${model}`).join(", ")}.`,
-  );
+  const problem = wanted === undefined ? "several models" : `no answers of "${wanted}"`;
+  const ids = models.map((model) => `replay:${run}#${model}`);
+  throw usageError(`Run "${run}" has ${problem}.`, `Use one of: ${ids.join(", ")}.`);
 }
 
 /** A cell of the recorded run. In the new run, the model of a cell is the replay. */

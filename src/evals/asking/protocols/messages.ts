@@ -197,20 +197,11 @@ export function readMessage(body: unknown): ReceivedReply | Fault {
  * is a problem, such as a `pause_turn`, after which a reply has to be continued.
  */
 function readStop(reason: string | null | undefined, calls: number): { stop: StopReason; problem?: Fault } {
+  if (reason === "refusal") return { stop: "refused" };
+  if (reason === "max_tokens" || reason === "model_context_window_exceeded") return { stop: "cut" };
   const stop = calls > 0 ? "calls" : "done";
-  switch (reason) {
-    case "end_turn":
-    case "stop_sequence":
-      return { stop };
-    case "tool_use":
-      if (calls > 0) return { stop };
-      return { stop, problem: transientFault("the reply has stop reason tool_use but no tool call") };
-    case "refusal":
-      return { stop: "refused" };
-    case "max_tokens":
-    case "model_context_window_exceeded":
-      return { stop: "cut" };
-    default:
-      return { stop, problem: permanentFault(`unknown stop reason: ${reason ?? "none"}`) };
-  }
+  if (reason === "end_turn" || reason === "stop_sequence" || (reason === "tool_use" && calls > 0)) return { stop };
+  const lacksCall = transientFault("the reply has stop reason tool_use but no tool call");
+  const unknown = permanentFault(`unknown stop reason: ${reason ?? "none"}`);
+  return { stop, problem: reason === "tool_use" ? lacksCall : unknown };
 }

@@ -205,18 +205,12 @@ function readSearches(output: readonly OutputItem[], calls: readonly Call[], nam
 function toCall(one: OutputItem, nameTool: NameTool): Call[] {
   const { type, name, namespace } = one;
   const id = one.call_id || one.id;
-  switch (type) {
-    case "function_call":
-      return [{ id, tool: nameTool(namespace, name), ...readArguments(one.arguments) }];
-    case "custom_tool_call":
-      return [{ id, tool: nameTool(namespace, name), arguments: { input: one.input } }];
-    case "tool_search_call":
-      return [{ id, tool: "tool_search", ...readArguments(one.arguments), role: "search" }];
-    case "local_shell_call":
-      return [{ id, tool: "local_shell", ...readArguments(one.arguments) }];
-    default:
-      return [];
-  }
+  const tool = nameTool(namespace, name);
+  if (type === "function_call") return [{ id, tool, ...readArguments(one.arguments) }];
+  if (type === "custom_tool_call") return [{ id, tool, arguments: { input: one.input } }];
+  if (type === "tool_search_call")
+    return [{ id, tool: "tool_search", ...readArguments(one.arguments), role: "search" }];
+  return type === "local_shell_call" ? [{ id, tool: "local_shell", ...readArguments(one.arguments) }] : [];
 }
 
 function readStop(

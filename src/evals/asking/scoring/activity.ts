@@ -87,10 +87,7 @@ function findSkillFolders(text: string): readonly string[] {
     if (part === "" || part === ".") return [];
     if (part === "..") folders.pop();
     else folders.push(part);
-    const folder = folders
-      .at(-2)
-      ?.split(/[\s"'=]/)
-      .at(-1);
+    const folder = (folders.at(-2) ?? "").split(/[\s"'=]/).at(-1);
     return folder && /^SKILL\.md(?![\w.-])/i.test(part) && !/[*?[\]{}]/.test(folder) ? [folder] : [];
   });
 }

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import * as z from "zod";
-import { cut, listJsonObjects } from "../../base/text/text.ts";
+import { cut, listJsonObjects, squeeze } from "../../base/text/text.ts";
 import {
   EvalsError,
   formatIssues,
@@ -143,17 +143,13 @@ function buildValueEntries(question: JudgeQuestion, number: number): Transcript 
   if (question.about !== "value") return [];
   const { value, at } = question;
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  return buildTextEntries(`the value of criterion ${number}, at ${oneLine(at)}`, text);
+  return buildTextEntries(`the value of criterion ${number}, at ${squeeze(at)}`, text);
 }
 
 function renderCriterion(question: JudgeQuestion, number: number): string {
-  const criterion = oneLine(question.criterion);
+  const criterion = squeeze(question.criterion);
   if (question.about === "behavior") return criterion;
-  return `About the value at ${oneLine(question.at)}, shown as "the value of criterion ${number}": ${criterion}`;
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
+  return `About the value at ${squeeze(question.at)}, shown as "the value of criterion ${number}": ${criterion}`;
 }
 
 /** A marker, derived from the texts, that occurs in none of them, so that no text can close its own data section. */
@@ -227,7 +223,7 @@ function parseAnswer(text: string, count: number): z.infer<typeof judgmentSchema
   if (text.trim() === "") return { why: "the judge's answer is empty" };
   const objects = listJsonObjects(text);
   const [first] = objects;
-  if (!first) return { why: `the judge's answer has no JSON object: ${cut(oneLine(text))}` };
+  if (!first) return { why: `the judge's answer has no JSON object: ${cut(squeeze(text))}` };
   const isList = objects.every((one) => "verdict" in one && ("number" in one || (count === 1 && objects.length === 1)));
   if (objects.length > 1 && !isList) return { why: "the judge's answer has several JSON objects" };
   const written = isList ? objects : first.answers;
@@ -253,7 +249,7 @@ function toMatch(
   number: number,
   all: Transcript,
 ): Match {
-  const why = cut(oneLine(reason));
+  const why = cut(squeeze(reason));
   if (verdict === "cannot tell") return unknown(`the judge cannot tell: ${why}`);
   const about = question.about === "value" ? buildValueEntries(question, number) : all;
   const problem = findEvidenceProblem(evidence, about, question.about === "value" ? "value" : "transcript");
@@ -263,10 +259,10 @@ function toMatch(
 
 /** Why a quote does not count; undefined if it does. */
 function findEvidenceProblem(evidence: string, about: Transcript, where: "transcript" | "value"): string | undefined {
-  const quote = oneLine(evidence);
+  const quote = squeeze(evidence);
   if (quote === "") return "the judge quoted nothing";
   const containing = about
-    .map((entry) => ({ of: entry.of, text: oneLine(entry.text) }))
+    .map((entry) => ({ of: entry.of, text: squeeze(entry.text) }))
     .filter(({ text }) => text.includes(quote));
   const done = containing.filter(({ of }) => of === "done");
   if (done.length === 0) {

@@ -129,7 +129,7 @@ function createPartGrader(
   return (turns, judge = noJudge, deferred = nothing, workspace) => {
     const activity = readActivity(turns, own);
     const assessed = withWritten(turns, lookup.names, activity, assess(activity, judge));
-    const given = withCut(activity, withRefusal(expect, activity, assessed));
+    const given = withoutAnswer(expect, activity, assessed);
     const { selection, picked, checks, unchecked, substituted } = withAvoided(expect, avoid, activity, given);
     const behaviors = expectedBehavior.map((criterion): Assertion => {
       return { what: `behavior: ${criterion}`, ...judge({ about: "behavior", criterion }) };
@@ -260,20 +260,22 @@ function fail(selection: Assessment["selection"], picked: string, why: string, w
   return { selection, picked, checks: [{ what, met: "no", why }] };
 }
 
-/** A refusal is not an abstention, and more precise than "no call". With sentences only, the judge decides. */
-function withRefusal(expect: Expectation | undefined, { all, refused }: Activity, assessed: Assessment): Assessment {
-  if (!refused || all.length > 0) return assessed;
-  if (!expect) return { ...assessed, selection: "refused" };
+/**
+ * A reply that was cut off before any call is not an answer, even if no call is expected. A refusal is not an abstention, and
+ * more precise than "no call"; with sentences only, the judge decides.
+ */
+function withoutAnswer(
+  expect: Expectation | undefined,
+  { all, refused, cut }: Activity,
+  assessed: Assessment,
+): Assessment {
+  if (all.length > 0) return assessed;
+  const why = "the reply was cut off at the limit of its tokens; raise --max-tokens";
+  if (cut) return { ...assessed, selection: "cut-off", checks: [{ what: "reply", met: "no", why }] };
+  if (!refused) return assessed;
   const checks = assessed.checks.filter(({ met }) => met !== "yes");
   const refusal: Assertion = { what: "refusal", met: "no", why: "expected an answer, got a refusal" };
-  return { ...assessed, selection: "refused", checks: [...checks, refusal] };
-}
-
-/** A reply that was cut off before any call is not an answer, even if no call is expected. */
-function withCut({ all, cut }: Activity, assessed: Assessment): Assessment {
-  if (!cut || all.length > 0) return assessed;
-  const why = "the reply was cut off at the limit of its tokens; raise --max-tokens";
-  return { ...assessed, selection: "cut-off", checks: [{ what: "reply", met: "no", why }] };
+  return { ...assessed, selection: "refused", checks: expect ? [...checks, refusal] : assessed.checks };
 }
 
 /** A call as text is neither a call nor an abstention: the endpoint did not read it. */

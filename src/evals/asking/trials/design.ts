@@ -186,12 +186,11 @@ const toleratedMissing = 2;
 
 /** Whether too many settled trials of these cases in these arms are missing: more than 5 %, and more than two. */
 export function lacksAnswers(record: TrialRecord, ids: readonly string[], arms: readonly string[]): boolean {
-  const settled = ids.flatMap((id) => arms.flatMap((arm) => record.answers(id, arm).filter(isSettled)));
+  const answers = ids.flatMap((id) => arms.flatMap((arm) => record.answers(id, arm)));
+  const settled = answers.filter((answer) => answer !== undefined);
   const missing = settled.filter((answer) => answer === "missing").length;
   return missing > toleratedMissing && missing > mostMissing * settled.length;
 }
-
-const isSettled = (answer: Answer | undefined): answer is Answer => answer !== undefined;
 
 /** Asks for what the record lacks of these requests. `order`: the arms of a request in the order in which they are asked. */
 export function* bringRequests(

@@ -111,8 +111,6 @@ const getKey = (question: Question): string => canonicalJson(question);
 /** Throws a usage error for a model that cannot judge: only a language model that answers single requests can. */
 export function refuseAsJudge(model: Model): asserts model is AskedModel {
   if (model.kind === "language model" && "ask" in model) return;
-  throw usageError(
-    `${model.id} cannot be a judge: it is not a language model that answers single requests.`,
-    "Name a language model, for example --judge anthropic:claude-opus-5-5.",
-  );
+  const message = `${model.id} cannot be a judge: it is not a language model that answers single requests.`;
+  throw usageError(message, "Name a language model, for example --judge anthropic:claude-opus-5-5.");
 }

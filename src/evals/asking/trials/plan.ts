@@ -267,10 +267,8 @@ const maxShards = 1_000;
 export function parseShard(text: string): Shard {
   const [, index = 0, count = 0] = (/^(\d{1,4})\/(\d{1,4})$/.exec(text.trim()) ?? []).map(Number);
   if (index >= 1 && index <= count && count <= maxShards) return { index, count };
-  throw usageError(
-    `--shard: "${text}" is not a shard.`,
-    `Write its number and how many there are, at most ${maxShards}, for example 1/3.`,
-  );
+  const hint = `Write its number and how many there are, at most ${maxShards}, for example 1/3.`;
+  throw usageError(`--shard: "${text}" is not a shard.`, hint);
 }
 
 /** The shard that a manifest belongs to; undefined for a whole run. */

@@ -19,10 +19,7 @@ export function describeFileError(thrown: unknown): { code: string; message: str
   const number = Number(/^Unknown system error -(\d+)$/.exec(code)?.[1]);
   for (const [name, meaning] of Object.entries(unnamed))
     if (constants.errno[name as keyof typeof unnamed] === number)
-      return {
-        code: name,
-        message: message.replace(/Unknown system error -\d+(?:: Unknown system error -\d+)?/, `${name}: ${meaning}`),
-      };
+      return { code: name, message: message.replace(/(Unknown system error -\d+)(?:: \1)?/, `${name}: ${meaning}`) };
   return { code, message };
 }
 
@@ -110,9 +107,7 @@ export async function writeOutput(
     const isOthers = (error as NodeJS.ErrnoException).code === "EEXIST";
     if (flag === "wx" && !isOthers) await rm(path, { force: true }).catch(() => undefined);
     const message = `${path} cannot be written: ${describeFileError(error).message}.`;
-    throw new EvalsError(
-      { severity: "error", message, hint: "Free space, or write it somewhere else." },
-      exitCodes.incomplete,
-    );
+    const hint = "Free space, or write it somewhere else.";
+    throw new EvalsError({ severity: "error", message, hint }, exitCodes.incomplete);
   }
 }

@@ -58,6 +58,9 @@ export function describeHidden(code: number): string {
   return `U+${hex(code).toUpperCase().padStart(4, "0")} (${what})`;
 }
 
+/** A text in one line, with single spaces. */
+export const squeeze = (text: string): string => text.replace(/\s+/g, " ").trim();
+
 /** A string that is not blank. */
 export function isText(value: unknown): value is string {
   return typeof value === "string" && value.trim() !== "";

@@ -46,6 +46,22 @@ export const localServers = {
   vllm: { name: "vLLM", port: 8000 },
 } as const;
 
+/** The services of the largest providers, with their defaults and the most tokens of a reply. */
+export const services = {
+  anthropic: {
+    keyVariable: "ANTHROPIC_API_KEY",
+    baseUrlVariable: "ANTHROPIC_BASE_URL",
+    baseUrl: "https://api.anthropic.com",
+    maxTokensLimit: 128_000,
+  },
+  openai: {
+    keyVariable: "OPENAI_API_KEY",
+    baseUrlVariable: "OPENAI_BASE_URL",
+    baseUrl: "https://api.openai.com/v1",
+    maxTokensLimit: 128_000,
+  },
+} as const;
+
 /** Whether a model is asked on such a server, or runs on this machine, by its id. */
 export const isLocalModel = ({ id }: { id: string }): boolean =>
   Object.hasOwn({ ...localServers, local: true }, id.split(":", 1)[0] ?? "");

@@ -57,10 +57,8 @@ export class EvalsError extends Error {
 
   /** One error with the problems of several; its exit code is that of the first. */
   static all(errors: readonly EvalsError[]): EvalsError {
-    return new EvalsError(
-      errors.flatMap(({ problems }) => problems),
-      errors[0]?.exitCode,
-    );
+    const problems = errors.flatMap((error) => error.problems);
+    return new EvalsError(problems, errors[0]?.exitCode);
   }
 }
 

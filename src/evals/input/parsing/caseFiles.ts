@@ -42,12 +42,15 @@ export type ReadCaseFiles = { files: EvalFile[]; wrong: FileProblem[]; binary: s
  */
 export function readCaseFiles(given: Json, from: CaseFiles): ReadCaseFiles {
   const binary: string[] = [];
-  const read = (Array.isArray(given) ? given : [given]).map((one) => readCaseFile(one, from, binary));
-  const { files, wrong } = overlayFiles(
-    [],
-    read.flatMap((one) => ("message" in one ? [] : one)),
-  );
-  return { files, wrong: [...read.flatMap((one) => ("message" in one ? [one] : [])), ...wrong], binary };
+  const wrong: FileProblem[] = [];
+  const read = [given].flat().flatMap((one) => {
+    const found = readCaseFile(one, from, binary);
+    if (!("message" in found)) return found;
+    wrong.push(found);
+    return [];
+  });
+  const { files, wrong: clashing } = overlayFiles([], read);
+  return { files, wrong: [...wrong, ...clashing], binary };
 }
 
 /** Adds files to others, replacing those with the same path. `wrong`: files that cannot exist beside the others. */
@@ -64,17 +67,16 @@ export function overlayFiles(below: readonly EvalFile[], above: readonly EvalFil
 
 function readCaseFile(given: Json, from: CaseFiles, binary: string[]): EvalFile[] | FileProblem {
   const { path: name, content, from: source = name } = isJsonObject(given) ? given : { path: given };
+  const forms = 'Write a path, or { "path": "...", "content": "..." }.';
   if (typeof name !== "string" || name === "" || typeof source !== "string" || source === "")
-    return {
-      message: "A file must be given by its path.",
-      hint: 'Write a path, or { "path": "...", "content": "..." }.',
-    };
+    return { message: "A file must be given by its path.", hint: forms };
   const path = toInnerPath(name);
   const sourcePath = toInnerPath(source);
   if (path === undefined || sourcePath === undefined) {
     const hint = `Give a path relative to ${from.where}, without a leading \`..\`.`;
     const wrong = path === undefined ? name : source;
-    return { message: `The file "${wrong}" is absolute or outside of ${describeOutside(from)}.`, hint };
+    const outside = from.bases.length > 1 ? "the package" : "the folder of the suite";
+    return { message: `The file "${wrong}" is absolute or outside of ${outside}.`, hint };
   }
   if (typeof content === "string") return [{ path, content }];
   if (content !== undefined && content !== null)
@@ -82,45 +84,33 @@ function readCaseFile(given: Json, from: CaseFiles, binary: string[]): EvalFile[
   return readSource(sourcePath, path, from, binary);
 }
 
-const describeOutside = ({ bases }: CaseFiles) => (bases.length > 1 ? "the package" : "the folder of the suite");
-
 /** Reads a file, or every file of a folder, and places it at `path`. */
 function readSource(source: string, path: string, from: CaseFiles, binary: string[]): EvalFile[] | FileProblem {
   for (const { dir, within } of from.bases) {
+    /** Reads one file; undefined if it does not exist. A file that is not text is only added to `binary`. */
+    const readOne = (name: string, target: string): EvalFile[] | FileProblem | undefined => {
+      const found = readConfined(join(dir, name), within, Math.min(maxFileBytes, from.bytesLeft));
+      if ("text" in found) {
+        from.bytesLeft -= Buffer.byteLength(found.text);
+        return [{ path: target, content: found.text }];
+      }
+      if (found.kind === "missing") return undefined;
+      if (!isNotText(found))
+        return { message: `The file "${name}" cannot be read: ${found.reason}.`, hint: `Put it into ${from.where}.` };
+      binary.push(name);
+      return [];
+    };
     const real = realPath(join(dir, source));
     if (real !== undefined && isWithin(within, real) && statSync(real).isDirectory()) {
       const inside = listFiles(real);
-      if (inside === undefined)
-        return { message: `The folder "${source}" holds too many files.`, hint: "Name the files." };
-      const read = inside.map((one) => {
-        const file = { source: posix.join(source, one.path), path: posix.join(path, one.path) };
-        return readOne(file, { dir, within }, from, binary);
-      });
-      const wrong = read.find((one): one is FileProblem => one !== undefined && "message" in one);
-      return wrong ?? read.flatMap((one) => (one && !("message" in one) ? one : []));
+      if (!inside) return { message: `The folder "${source}" holds too many files.`, hint: "Name the files." };
+      const read = inside.map((one) => readOne(posix.join(source, one.path), posix.join(path, one.path)) ?? []);
+      const wrong = read.find((one) => "message" in one);
+      return wrong ?? read.flatMap((one) => ("message" in one ? [] : one));
     }
-    const found = readOne({ source, path: path === "." ? basename(source) : path }, { dir, within }, from, binary);
+    const found = readOne(source, path === "." ? basename(source) : path);
     if (found) return found;
   }
   const hint = `Put it into ${from.where}${from.bases.length > 1 ? ": these are searched in this order" : ""}.`;
   return { message: `There is no file "${source}".`, hint };
-}
-
-/** Reads one file under a base; undefined if it does not exist. A file that is not text is only added to `binary`. */
-function readOne(
-  { source, path }: { source: string; path: string },
-  { dir, within }: CaseFiles["bases"][number],
-  from: CaseFiles,
-  binary: string[],
-): EvalFile[] | FileProblem | undefined {
-  const found = readConfined(join(dir, source), within, Math.min(maxFileBytes, from.bytesLeft));
-  if ("text" in found) {
-    from.bytesLeft -= Buffer.byteLength(found.text);
-    return [{ path, content: found.text }];
-  }
-  if (found.kind === "missing") return undefined;
-  if (!isNotText(found))
-    return { message: `The file "${source}" cannot be read: ${found.reason}.`, hint: `Put it into ${from.where}.` };
-  binary.push(source);
-  return [];
 }

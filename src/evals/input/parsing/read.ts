@@ -63,9 +63,15 @@ function readStream(path: string, limit: number): Buffer {
   try {
     for (let silent = 0; bytes <= limit; ) {
       const part = new Uint8Array(64 * 1024);
-      const read = readSome(file, part);
+      let read = -1;
+      try {
+        read = readSync(file, part);
+      } catch (error) {
+        if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
+      }
       if (read === 0 && bytes > 0) break;
-      if (read === 0 || read === "nothing yet") {
+      // The writer has not begun, or has nothing yet.
+      if (read <= 0) {
         silent += pollMs;
         if (silent > silenceMs) throw new Error(`nothing was written to it for ${silenceMs / 1_000} s`);
         Atomics.wait(sleeper, 0, 0, pollMs);
@@ -78,15 +84,6 @@ function readStream(path: string, limit: number): Buffer {
     return Buffer.concat(parts);
   } finally {
     closeSync(file);
-  }
-}
-
-function readSome(file: number, part: Uint8Array): number | "nothing yet" {
-  try {
-    return readSync(file, part);
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EAGAIN") return "nothing yet";
-    throw error;
   }
 }
 

@@ -143,12 +143,9 @@ function* parseTokens(text: string, file: string): Generator<CST.Token> {
   const parser = new Parser();
   let found = 0;
   for (const token of new Lexer().lex(text)) {
+    const hint = "Write it as JSON. The cases of a suite can also be in a file in CSV or JSON Lines.";
     if (++found > maxTokens)
-      throw usageError(
-        "The file has more than 1,000,000 YAML tokens, which take long to read.",
-        "Write it as JSON. The cases of a suite can also be in a file in CSV or JSON Lines.",
-        { file },
-      );
+      throw usageError("The file has more than 1,000,000 YAML tokens, which take long to read.", hint, { file });
     yield* parser.next(token);
   }
   yield* parser.end();

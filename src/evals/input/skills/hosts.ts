@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import * as z from "zod";
+import { squeeze } from "../../base/text/text.ts";
 import { isJsonObject, parseJsonText } from "../../base/types/json.ts";
 import type { SkillPackage, SkillRoot } from "../../base/types/skill.ts";
 import { findGitRoot, readConfined } from "../parsing/folders.ts";
@@ -133,7 +134,7 @@ export type HostSkills = { roots: SkillRoot[]; rules: HostRules };
 /** The folders that contain `skills/`. `includesParents`: also in parent folders up to the repository root. */
 type Layout = { project: readonly string[]; user: readonly string[]; includesParents?: boolean; rules: HostRules };
 
-const showToModels = ({ description }: SkillPackage) => ({ description: toLine(description) });
+const showToModels = ({ description }: SkillPackage) => ({ description: squeeze(description) });
 
 /** Hosts that differ from the format in folders and single rules. */
 const layouts: Readonly<Record<string, Layout>> = {
@@ -242,7 +243,7 @@ function showInClaudeCode(skill: SkillPackage, { overrides }: ClaudeSettings): R
   if (level === "plugin" && !values.description && !situation)
     return { hidden: "a skill of a plugin is shown only with a `description` or `when_to_use`" };
   if (override === "name-only") return { description: "" };
-  return { description: toLine(situation === "" ? description : `${description} - ${situation}`) };
+  return { description: squeeze(situation === "" ? description : `${description} - ${situation}`) };
 }
 
 function isHiddenFromCodex({ dir }: SkillPackage): boolean {
@@ -268,5 +269,3 @@ function listFoldersAbove(cwd: string, home?: string): string[] {
   }
   return folders;
 }
-
-const toLine = (text: string) => text.replace(/\s+/g, " ").trim();

@@ -34,12 +34,8 @@ export async function loadSuites(
   { cwd, parsed = new Map(), redact }: LoadOptions & { parsed?: ReadonlyMap<string, ParsedFile> },
 ): Promise<{ suites: Suite[]; warnings: Problem[] }> {
   const read = async (file: string) => {
-    if (caseListName.test(file))
-      throw usageError(
-        "This is a list of cases, and not a suite.",
-        `Name it in a suite beside the server: \`cases: ${basename(file)}\`.`,
-        { file },
-      );
+    const hint = `Name it in a suite beside the server: \`cases: ${basename(file)}\`.`;
+    if (caseListName.test(file)) throw usageError("This is a list of cases, and not a suite.", hint, { file });
     return parsed.get(file) ?? (await readParsed(resolve(cwd, file), file));
   };
   const loaded: Loaded[] = [];
@@ -107,12 +103,10 @@ const caseListName = /\.(csv|jsonl)$/i;
 async function withCaseList(parsed: ParsedFile, cwd: string): Promise<ParsedFile> {
   const { value, file } = parsed;
   if (!isJsonObject(value) || typeof value.cases !== "string") return parsed;
-  if (!caseListName.test(value.cases))
-    throw usageError(
-      `"cases" names "${value.cases}", which is neither a .csv nor a .jsonl file.`,
-      "List the cases, or name a file with one of these endings.",
-      parsed.location(["cases"]),
-    );
+  if (!caseListName.test(value.cases)) {
+    const message = `"cases" names "${value.cases}", which is neither a .csv nor a .jsonl file.`;
+    throw usageError(message, "List the cases, or name a file with one of these endings.", parsed.location(["cases"]));
+  }
   const listed = join(dirname(file), value.cases);
   const { cases, location } = await readCaseList(resolve(cwd, listed), listed);
   return {

@@ -85,15 +85,10 @@ function toReply(result: Outcome, { turn }: ModelRequest): Reply {
     const id = `call${String(turn).padStart(3, "0")}${String(at).padStart(2, "0")}`;
     return { id, tool, ...boundArguments(args) };
   });
-  const native: ChatMessage = {
-    role: "assistant",
-    content: text,
-    ...(calls.length > 0 && {
-      tool_calls: calls.map(({ id, tool, arguments: args = {} }) => {
-        return { id, type: "function", function: { name: tool, arguments: args as JsonObject } };
-      }),
-    }),
-  };
+  const made = calls.map(({ id, tool, arguments: args = {} }) => {
+    return { id, type: "function" as const, function: { name: tool, arguments: args as JsonObject } };
+  });
+  const native: ChatMessage = { role: "assistant", content: text, ...(calls.length > 0 && { tool_calls: made }) };
   return { kind: "turn", turn: { ...rest, text: boundText(text), calls, ms }, native };
 }
 
