@@ -26,10 +26,7 @@ async function play(side: "client" | "server", scenario: string, ...args: string
   });
   const made = readdirSync(results, { recursive: true, encoding: "utf8" }).find((name) => name.endsWith("checks.json"));
   if (made === undefined) throw new Error(`The suite wrote no result:\n${out}`);
-  const checks = JSON.parse(readFileSync(join(results, made), "utf8")) as {
-    id: string;
-    status: string;
-  }[];
+  const checks = JSON.parse(readFileSync(join(results, made), "utf8")) as { id: string; status: string }[];
   return { out, failed: checks.filter(({ status }) => /FAILURE|WARNING/.test(status)).map(({ id }) => id) };
 }
 

@@ -162,10 +162,7 @@ describe("a custom matcher", () => {
     expect(await outcomeWith(code, expected)).toMatchObject({ code: 0, passed: 1 });
     expect(
       await outcomeWith("export default ({ value }) => ({ pass: false, reason: value });", expected),
-    ).toMatchObject({
-      code: 1,
-      reasons: ["args.path: notes.txt"],
-    });
+    ).toMatchObject({ code: 1, reasons: ["args.path: notes.txt"] });
     const negated = { tool: "read", args: { path: { $not: { $custom: "check.mjs" } } } };
     expect(await outcomeWith("export default () => false;", negated)).toMatchObject({ code: 0 });
   });

@@ -26,11 +26,7 @@ export function start(
   args: readonly string[],
   { cwd = root, env }: Options = {},
 ): { child: ChildProcess; ended: Promise<Ended> } {
-  const child = spawn(process.execPath, [cli, ...args], {
-    cwd,
-    env: setEnv(env),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(process.execPath, [cli, ...args], { cwd, env: setEnv(env), stdio: ["ignore", "pipe", "pipe"] });
   let out = "";
   let err = "";
   child.stdout.on("data", (data) => (out += data));

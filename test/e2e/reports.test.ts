@@ -39,10 +39,7 @@ beforeAll(async () => {
 });
 
 /** A check and a comparison have no trials of their own, and what is blamed is asked together. */
-const withoutTime: Readonly<Record<string, string[]>> = {
-  run: ["regression check"],
-  blame: ["when-changed"],
-};
+const withoutTime: Readonly<Record<string, string[]>> = { run: ["regression check"], blame: ["when-changed"] };
 
 const textOf = (command: string, form: string) => printed.get(`${command} ${form}`)?.out ?? "";
 

@@ -8,9 +8,9 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { startMessageBatches } from "../fixtures/endpoints/batches.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, startRedis } from "../fixtures/redis.ts";
-import { spawnEvals, start, summaryOf, trialsOf, untilPrinted } from "./evals.ts";
+import { spawnEvals, start, summaryOf, untilPrinted } from "./evals.ts";
 
-// One of each kind of test that runs nightly (vitest.config.ts).
+// One of each kind of test that runs nightly (vitest.config.ts). A run that is killed: run.test.ts.
 
 const hook = pathToFileURL(join(import.meta.dirname, "../fixtures/crash.mjs")).href;
 const hostile = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
@@ -37,36 +37,11 @@ afterEach(async () => {
   rmSync(cwd, { recursive: true, force: true });
 });
 
-const args = () => [
-  "run",
-  "suite.json",
-  "-m",
-  "anthropic:x",
-  "--base-url",
-  endpoint.url,
-  "-n",
-  "1",
-  "-c",
-  "1",
-  "--json",
-];
+const args = () => `run suite.json -m anthropic:x --base-url ${endpoint.url} -n 1 -c 1 --json`.split(" ");
 const faulty = (at: number, fault = "") => ({
   NODE_OPTIONS: `--import=${hook}`,
   EVALS_CRASH_AT: String(at),
   EVALS_FAULT: fault,
-});
-
-it("a run that is killed is resumed, and has every trial once", async () => {
-  const killed = await spawnEvals(args(), { cwd, env: faulty(14) });
-  expect(killed.code).toBe(null);
-  const asked = endpoint.requests.length;
-  const [id = ""] = readdirSync(join(cwd, "reports"));
-  const recorded = trialsOf(join(cwd, "reports", id)).length;
-  expect(recorded).toBeGreaterThan(0);
-  const { dir, totals } = summaryOf(await spawnEvals(["run", "--resume", "latest", "--json"], { cwd }));
-  expect(totals).toMatchObject({ trials: 4, passed: 4 });
-  expect(trialsOf(dir).map(({ cell }) => cell.case)).toEqual(["c0", "c1", "c2", "c3"]);
-  expect(endpoint.requests).toHaveLength(asked + 4 - recorded);
 });
 
 it("a full disk ends a run with the path and the cause", async () => {

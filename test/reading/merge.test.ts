@@ -93,10 +93,7 @@ async function bothWays(made: ReturnType<typeof project>, options: RunOptions, c
     mergedFrom: ____,
     totals,
     ...manifest
-  }: RunManifest) => ({
-    ...manifest,
-    totals: { ...totals, costUsd: Math.round(Number(totals?.costUsd) * 1e6) },
-  });
+  }: RunManifest) => ({ ...manifest, totals: { ...totals, costUsd: Math.round(Number(totals?.costUsd) * 1e6) } });
   const one = read("whole", JSON.parse(whole.printed()).run);
   const other = read("reports", JSON.parse(merged.printed()).run);
   return {
@@ -217,10 +214,7 @@ describe("shards and evals merge", () => {
     const made = project();
     made.write("evals/other.json", suite("other", [0, 2, 4], 5));
     let replies = 0;
-    const { model, asked } = await endpoint(() => ({
-      id: `reply-${replies++}`,
-      calls: [{ name: "read", input: {} }],
-    }));
+    const { model, asked } = await endpoint(() => ({ id: `reply-${replies++}`, calls: [{ name: "read", input: {} }] }));
     const options: RunOptions = { ...runDefaults, ...asked, model: [model] };
     await run({ ...options, trials: 5 }, made.io());
     await baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: true }, made.io());

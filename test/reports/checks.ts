@@ -53,12 +53,7 @@ const dropped = caseOf({
   reasons: [{ text: "expected read_text_file, got read_multiple_files", n: 7 }],
 });
 
-const readHead = {
-  case: "read-head",
-  base: { passed: 12, trials: 12 },
-  head: { passed: 5, trials: 12 },
-  p: 0.00229,
-};
+const readHead = { case: "read-head", base: { passed: 12, trials: 12 }, head: { passed: 5, trials: 12 }, p: 0.00229 };
 const readOne = { case: "read-one", base: { passed: 11, trials: 12 }, head: { passed: 8, trials: 12 }, p: 0.158 };
 
 const regressed = runOf(
@@ -215,11 +210,7 @@ const stopped = checkedRun(
   }),
 );
 
-const unchanged = checkedRun({
-  kind: "unchanged",
-  notes: ["Removed (not compared): read-two"],
-  exitCode: 0,
-});
+const unchanged = checkedRun({ kind: "unchanged", notes: ["Removed (not compared): read-two"], exitCode: 0 });
 
 /** A nightly run in which one case broke. */
 const drifted = runOf(
@@ -298,14 +289,7 @@ const hostileCheck = checkedRun(
     by: "cases",
     cases: 1,
     net: { change: -0.9, interval: [-1, -0.8], standardError: 0.04, z: 2.55, cases: 1 },
-    flagged: [
-      {
-        case: `id ${nasty}`,
-        base: { passed: 20, trials: 20 },
-        head: { passed: 0, trials: 20 },
-        p: 1e-12,
-      },
-    ],
+    flagged: [{ case: `id ${nasty}`, base: { passed: 20, trials: 20 }, head: { passed: 0, trials: 20 }, p: 1e-12 }],
     grew: [
       { expected: `tool|${nasty}`, picked: nasty, base: { passed: 0, trials: 0 }, head: { passed: 3, trials: 3 } },
     ],

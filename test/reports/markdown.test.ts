@@ -56,23 +56,14 @@ describe("size", () => {
     [20, 30],
     [150, 3],
   ])("stays below 60,000 bytes with %d suites of %d cases, and says what is cut", (suites, n) => {
-    const changes = cases(n).map(({ id, input }) => ({
-      label: id,
-      before: input.slice(0, 40),
-      after: "|".repeat(40),
-    }));
+    const changes = cases(n).map(({ id, input }) => ({ label: id, before: input.slice(0, 40), after: "|".repeat(40) }));
     const grew = {
       expected: "|".repeat(90),
       picked: "<".repeat(90),
       base: { passed: 0, trials: 5 },
       head: { passed: 5, trials: 5 },
     };
-    const verdict = checkOf({
-      kind: "regressed",
-      by: "suite",
-      changes,
-      grew: changes.map(() => grew),
-    });
+    const verdict = checkOf({ kind: "regressed", by: "suite", changes, grew: changes.map(() => grew) });
     const one = suiteOf({ cases: cases(n), verdict });
     const text = forms.markdown.render(
       runReport({

@@ -37,13 +37,11 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
   });
 
   it("is ASCII without unicode, and still fits", () => {
-    const text = forms.terminal.render(
-      runReport({
-        summary,
-        manifest: manifestOf,
-      }),
-      { ...display, width: 80, unicode: false },
-    );
+    const text = forms.terminal.render(runReport({ summary, manifest: manifestOf }), {
+      ...display,
+      width: 80,
+      unicode: false,
+    });
     expect(text).toMatch(/^[\n -~]*$/);
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });

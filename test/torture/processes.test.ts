@@ -270,40 +270,7 @@ describeAccuracyTests([{ prompt: "Act.", expectedToolCalls: [] }]);
   });
 });
 
-describe("two resumes of one run", () => {
-  it("write it one after the other: of five at once, one does and four name it", async () => {
-    const ended = await spawnEvals(["run", ...flags(), "--max-requests", "10"], { cwd: dir });
-    const { run: id } = summaryOf(ended);
-    const five = await Promise.all(
-      Array.from({ length: 5 }, () => spawnEvals(["run", "--resume", id, "--json"], { cwd: dir })),
-    );
-    const refused = five.filter(({ code }) => code === 2);
-    for (const { err } of refused) expect(err).toMatch(/is being written by process \d+\./);
-    const done = five.filter(({ code }) => code === 0);
-    expect(done.length + refused.length).toBe(5);
-    expect(done.length).toBeGreaterThan(0);
-    const trials = trialsOf(summaryOf(ended).dir);
-    expect(new Set(trials.map(({ cell }) => `${cell.case} ${cell.trial}`)).size).toBe(trials.length);
-    expect(trials).toHaveLength(80);
-  });
-});
-
 describe("trouble with the disk", () => {
-  it("ends the run at the first failed write, with exit code 3 and without a stack", async () => {
-    onRequest = (index) => {
-      if (index === 5)
-        for (const id of readdirSync(join(dir, "reports"))) rmSync(join(dir, "reports", id), { recursive: true });
-    };
-    const { code, err } = await spawnEvals(["run", ...flags(), "-c", "2"], { cwd: dir });
-    expect(code).toBe(3);
-    expect(err).toMatch(
-      /trials\.jsonl cannot be written: it was removed\.\n {2}Do not move or remove|cannot be written/,
-    );
-    expect(err).not.toMatch(/Internal error|\n\s+at /);
-    // Of 80: no more than wait for the disk are asked after it.
-    expect(endpoint.requests.length).toBeLessThan(60);
-  });
-
   it.skipIf(process.platform === "win32")(
     "leaves the manifest whole when only a part of it can be written",
     async () => {

@@ -112,11 +112,7 @@ const writeSuite = (mode: string) =>
     join(dir, "suite.json"),
     JSON.stringify({
       name: "leaky",
-      server: {
-        command: "node",
-        args: [server, mode, ...args],
-        env: serverEnv,
-      },
+      server: { command: "node", args: [server, mode, ...args], env: serverEnv },
       cases: [
         { id: "one", input: "Act.", expect: { tool: "act", result: { contains: "nothing" } } },
         // Its id is made of these words.
@@ -465,9 +461,7 @@ it("prints no secret of a record that another environment has written", async ()
   for (const seed of ["1", "2"])
     await spawnEvals(
       ["run", "suite.json", "-m", "anthropic:x", "-n", "3", "--seed", seed, "--base-url", endpoint.url],
-      {
-        cwd: dir,
-      },
+      { cwd: dir },
     );
   const known = { FIRST_TOKEN: password, SECOND_TOKEN: query };
   const [id = "", other = ""] = readdirSync(join(dir, "reports")).sort();

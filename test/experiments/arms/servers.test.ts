@@ -151,11 +151,7 @@ const summary: ServersSummary = {
 };
 const suite = suiteOf({ name: "all", cases: [caseOf({ id: "a", input: "a", expected: "notes__find" })] });
 const render = (servers: ServersSummary) =>
-  renderTerminal(serverBlocks({ ...suite, servers }), {
-    width: 100,
-    color: false,
-    unicode: true,
-  });
+  renderTerminal(serverBlocks({ ...suite, servers }), { width: 100, color: false, unicode: true });
 
 it("shows lost and taken trials, name clashes, and servers that did not start", () => {
   expect(render(summary)).toMatchInlineSnapshot(`

@@ -428,17 +428,13 @@ test.each([
     "a model that samples, and an edit moves one case",
     {},
     (arm: string, i: number) => (arm === "head" && i === 2 ? 0 : 1),
-    {
-      ...{ kind: "changed", flagged: [{ case: "case 3", head: { passed: 0, trials: 20 } }], rose: [] },
-    },
+    { ...{ kind: "changed", flagged: [{ case: "case 3", head: { passed: 0, trials: 20 } }], rose: [] } },
   ],
   [
     "a deterministic model",
     { alwaysAlike: true, requests: () => 1 },
     (arm: string, i: number) => (arm === "base" && i === 0 ? 0 : 1),
-    {
-      ...{ kind: "changed", flips: [{ case: "case 1", down: 0, up: 1 }], net: null, calls: { base: 8, head: 8 } },
-    },
+    { ...{ kind: "changed", flips: [{ case: "case 1", down: 0, up: 1 }], net: null, calls: { base: 8, head: 8 } } },
   ],
 ] as const)(
   "a placebo asks every case equally often: %s",

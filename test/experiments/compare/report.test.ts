@@ -233,14 +233,7 @@ const report = {
     {
       ...{ kind: "compared", suite: "files", model: "anthropic:x", cases: 10, base: { passed: 190, trials: 198 } },
       ...{ head: { passed: 173, trials: 199 }, better: "base", check },
-      improved: [
-        {
-          case: "find",
-          base: { passed: 4, trials: 20 },
-          head: { passed: 15, trials: 20 },
-          p: 0.0007,
-        },
-      ],
+      improved: [{ case: "find", base: { passed: 4, trials: 20 }, head: { passed: 15, trials: 20 }, p: 0.0007 }],
     },
     {
       ...{ kind: "compared", suite: "files", model: "lexical", cases: 1, base: { passed: 1, trials: 1 } },

@@ -16,9 +16,10 @@ const counts = (passed: number, trials = 3) => ({ passed, trials });
 const bankOf = (...passed: readonly number[]) => new Map(passed.map((x, i) => [`c${i + 1}`, [counts(x, 20)]]));
 const nightOf = (...passed: readonly number[]) => new Map(passed.map((x, i) => [`c${i + 1}`, counts(x)]));
 
-function play(monitor: DriftMonitor, nights: readonly (readonly number[])[]): void {
-  for (const [i, passed] of nights.entries()) {
-    monitor.startNight(`night ${i + 1}`, nightOf(...passed));
+/** Plays so many nights, these one after the other; each of them once if no number is given. */
+function play(monitor: DriftMonitor, nights: readonly (readonly number[])[], count = nights.length): void {
+  for (let at = 0; at < count; at++) {
+    monitor.startNight(`night ${at + 1}`, nightOf(...(nights[at % nights.length] ?? [])));
     monitor.endNight();
   }
 }
@@ -27,10 +28,7 @@ describe("the monitor", () => {
   test("quiet nights: inconclusive first, then no drift", () => {
     const monitor = new DriftMonitor(bankOf(20, 20, 20, 19, 20, 20, 20, 18));
     expect(monitor.verdict()).toMatchObject({ kind: "inconclusive", because: "few-nights", net: null });
-    play(
-      monitor,
-      Array.from({ length: 10 }, () => [3, 3, 3, 3, 3, 3, 3, 3]),
-    );
+    play(monitor, [[3, 3, 3, 3, 3, 3, 3, 3]], 10);
     const verdict = monitor.verdict();
     expect(verdict).toMatchObject({ kind: "no-drift", nights: 10, net: { nights: 10, trials: 240 } });
     expect(verdict.score).toBeLessThan(1.2);
@@ -45,10 +43,7 @@ describe("the monitor", () => {
   ])("nights $what: $joined join the baseline", ({ passes, nights, joined }) => {
     const bank = new Map(passes.map((_, i) => [`c${i + 1}`, [counts([20, 13, 13, 14, 20, 20][i] ?? 0, 20)]]));
     const monitor = new DriftMonitor(bank);
-    play(
-      monitor,
-      Array.from({ length: nights }, () => passes),
-    );
+    play(monitor, [passes], nights);
     expect(monitor.verdict().net).toMatchObject({ nights: 28, joined });
   });
 
@@ -75,10 +70,7 @@ describe("the monitor", () => {
     ],
   ] as const)("a baseline that is too small is said to be, %s", (_, passed, nights, wanted) => {
     const monitor = new DriftMonitor(bankOf(...Array.from({ length: 6 }, () => passed)));
-    play(
-      monitor,
-      Array.from({ length: 30 }, (_, i) => nights[i % nights.length] ?? []),
-    );
+    play(monitor, nights, 30);
     const verdict = monitor.verdict();
     expect(verdict).toMatchObject({ kind: "inconclusive", because: "few-nights", wanted });
     expect(driftVerdictSchema.parse(verdict)).toEqual(verdict);
@@ -124,10 +116,7 @@ describe("the monitor", () => {
 
   test("better is drift too", () => {
     const monitor = new DriftMonitor(bankOf(1, 20, 20));
-    play(
-      monitor,
-      Array.from({ length: 5 }, () => [3, 3, 3]),
-    );
+    play(monitor, [[3, 3, 3]], 5);
     expect(monitor.verdict()).toMatchObject({
       kind: "drifted",
       alarm: { direction: "up", cases: [{ case: "c1", direction: "up" }] },
@@ -200,10 +189,7 @@ describe("a night as a design", () => {
   const rates = suites.M_MIX10;
   const cases = idsOf(rates);
   const bankNight = (rate: number) => counts(Math.round(20 * rate), 20);
-  const empty: DriftHistory = {
-    nights: [],
-    bank: new Map(cases.map((id, i) => [id, [bankNight(rates[i] ?? 0)]])),
-  };
+  const empty: DriftHistory = { nights: [], bank: new Map(cases.map((id, i) => [id, [bankNight(rates[i] ?? 0)]])) };
 
   test("asks three trials a case, follows up what looks different, and the history gives the same verdict again", () => {
     const random = seededRandom(3);

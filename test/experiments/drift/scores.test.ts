@@ -11,16 +11,17 @@ import {
   weightOfNone,
 } from "../../../src/evals/experiments/drift/scores.ts";
 
-/** `bank` and `nights` as pairs of passes and trials. */
-function history(
-  bank: readonly (readonly [number, number])[],
-  nights: readonly (readonly [number, number])[],
-): CaseHistory {
-  return {
-    bank: bank.map(([passed, trials]) => ({ passed, trials })),
-    nights: nights.map(([passed, trials]) => ({ passed, trials, followUpPassed: 0, followUpTrials: 0 })),
-  };
-}
+type Pairs = string | readonly (readonly [passed: number, trials: number])[];
+const readPairs = (pairs: Pairs) => {
+  const read = typeof pairs === "string" ? pairs.split(" ").map((pair) => pair.split("/").map(Number)) : pairs;
+  return read.map(([passed = 0, trials = 0]) => ({ passed, trials }));
+};
+
+/** Passes of trials: `bank` and `nights` as text (`3/3 0/10`) or as pairs. */
+const history = (bank: Pairs, nights: Pairs): CaseHistory => ({
+  bank: readPairs(bank),
+  nights: readPairs(nights).map((night) => ({ ...night, followUpPassed: 0, followUpTrials: 0 })),
+});
 
 const score = (one: CaseHistory, rho = 0) => caseScore(one, one.nights.length, rho).value;
 
@@ -33,47 +34,23 @@ test("weights add up to 1 after any number of nights", () => {
 
 describe("golden values of a case's score", () => {
   test("one night after a bank", () => {
-    expect(score(history([[20, 20]], [[0, 5]]))).toBeCloseTo(10626.8, 1);
-    expect(score(history([[20, 20]], [[0, 10]]))).toBeCloseTo(6009003.8, 1);
-    expect(score(history([[5, 5]], [[0, 5]]))).toBeCloseTo(51.2, 1);
+    expect(score(history("20/20", "0/5"))).toBeCloseTo(10626.8, 1);
+    expect(score(history("20/20", "0/10"))).toBeCloseTo(6009003.8, 1);
+    expect(score(history("5/5", "0/5"))).toBeCloseTo(51.2, 1);
   });
 
   test("a break on night 30", () => {
     const nights = [...Array.from({ length: 29 }, () => [3, 3] as const), [0, 3] as const];
-    const { value, likeliest } = caseScore(history([[20, 20]], nights), 30, 0);
+    const { value, likeliest } = caseScore(history("20/20", nights), 30, 0);
     expect(value).toBeCloseTo(2003.0504088, 6);
     expect(likeliest).toBe(30);
   });
 
   test("with correlated trials of one night", () => {
-    expect(score(history([[20, 20]], [[0, 5]]), 0.02)).toBeCloseTo(1651.17932927, 7);
-    expect(
-      score(
-        history(
-          [[20, 20]],
-          [
-            [3, 3],
-            [0, 10],
-            [1, 3],
-          ],
-        ),
-        0.02,
-      ),
-    ).toBeCloseTo(19378.4804175, 6);
-    expect(
-      score(
-        history(
-          [[19, 20]],
-          [
-            [3, 3],
-            [3, 3],
-            [2, 3],
-          ],
-        ),
-        0.02,
-      ),
-    ).toBeCloseTo(0.86990708636, 10);
-    expect(score(history([[20, 20]], [[0, 5]]), 0.1)).toBeCloseTo(42.6831433307, 9);
+    expect(score(history("20/20", "0/5"), 0.02)).toBeCloseTo(1651.17932927, 7);
+    expect(score(history("20/20", "3/3 0/10 1/3"), 0.02)).toBeCloseTo(19378.4804175, 6);
+    expect(score(history("19/20", "3/3 3/3 2/3"), 0.02)).toBeCloseTo(0.86990708636, 10);
+    expect(score(history("20/20", "0/5"), 0.1)).toBeCloseTo(42.6831433307, 9);
     expect(
       score(
         history(
@@ -88,38 +65,10 @@ describe("golden values of a case's score", () => {
 
 test("golden: four cases and three nights", () => {
   const cases = [
-    history(
-      [[20, 20]],
-      [
-        [3, 3],
-        [0, 10],
-        [1, 3],
-      ],
-    ),
-    history(
-      [[19, 20]],
-      [
-        [3, 3],
-        [3, 3],
-        [2, 3],
-      ],
-    ),
-    history(
-      [[10, 20]],
-      [
-        [2, 3],
-        [1, 3],
-        [2, 3],
-      ],
-    ),
-    history(
-      [[5, 5]],
-      [
-        [1, 3],
-        [3, 3],
-        [3, 3],
-      ],
-    ),
+    history("20/20", "3/3 0/10 1/3"),
+    history("19/20", "3/3 3/3 2/3"),
+    history("10/20", "2/3 1/3 2/3"),
+    history("5/5", "1/3 3/3 3/3"),
   ];
   const scores = cases.map((one) => score(one));
   const golden = [827809.925592, 0.868329953749, 0.846554074074, 0.955757555526];
@@ -133,18 +82,12 @@ test("golden: four cases and three nights", () => {
 
 describe("the score of a case", () => {
   test("is 1 without nights, and without a bank on the first night", () => {
-    expect(score(history([[20, 20]], []))).toBe(1);
+    expect(score(history("20/20", []))).toBe(1);
     expect(score(history([], [[0, 3]]))).toBeCloseTo(1, 12);
   });
 
   test("is unchanged by nights on which the case was not asked", () => {
-    const asked = history(
-      [[18, 20]],
-      [
-        [3, 3],
-        [1, 3],
-      ],
-    );
+    const asked = history("18/20", "3/3 1/3");
     const later = { ...asked, nights: [...asked.nights, undefined, undefined] };
     expect(caseScore(later, 4, 0.02).value).toBeCloseTo(caseScore(asked, 2, 0.02).value, 12);
   });
@@ -181,7 +124,7 @@ test("a suite's score sees a small shift of all cases that no case shows, in bot
   const many = (passed: number) =>
     Array.from({ length: 40 }, () =>
       history(
-        [[14, 20]],
+        "14/20",
         Array.from({ length: 7 }, () => [passed, 3] as const),
       ),
     );
@@ -193,24 +136,8 @@ test("a suite's score sees a small shift of all cases that no case shows, in bot
 });
 
 test("later nights distinguish a blip from a lasting change", () => {
-  const blip = history(
-    [[20, 20]],
-    [
-      [3, 3],
-      [0, 10],
-      [3, 3],
-      [3, 3],
-    ],
-  );
-  const lasting = history(
-    [[20, 20]],
-    [
-      [3, 3],
-      [0, 10],
-      [0, 3],
-      [0, 3],
-    ],
-  );
+  const blip = history("20/20", "3/3 0/10 3/3 3/3");
+  const lasting = history("20/20", "3/3 0/10 0/3 0/3");
   expect(returnScore([blip], 2, 2, 4, 0)).toBeGreaterThan(Math.log(20));
   expect(returnScore([lasting], 2, 2, 4, 0)).toBeLessThan(-Math.log(20));
   expect(returnScore([blip], 2, 2, 2, 0)).toBe(0);

@@ -415,9 +415,7 @@ describe("evals run --batch", () => {
     const { world, options, endpoint } = await open(
       "anthropic",
       {},
-      {
-        "evals/files.json": filesSuite([read, { ...list, maxTurns: 2 }], { trials: 100 }),
-      },
+      { "evals/files.json": filesSuite([read, { ...list, maxTurns: 2 }], { trials: 100 }) },
     );
     const io = world();
     expect(await run({ ...options, dryRun: true, json: false }, io)).toBe(0);

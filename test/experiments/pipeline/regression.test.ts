@@ -34,12 +34,7 @@ describe("the check of a run", () => {
     expect(JSON.parse(gated.printed()).suites[0]).toMatchObject({ failed: ["changed"] });
     const head = manifest(records().at(-1) ?? "").suites[0]?.checks;
     expect(head).toMatchObject([
-      {
-        kind: "compare",
-        cap: 40,
-        families: 1,
-        cases: [{ id: "read", requests: 1 }, { id: "list" }, { id: "none" }],
-      },
+      { kind: "compare", cap: 40, families: 1, cases: [{ id: "read", requests: 1 }, { id: "list" }, { id: "none" }] },
     ]);
 
     write("tools.json", toolList());
