@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { evals } from "../e2e/evals.ts";
+import { makeFolder } from "../fakes/folder.ts";
 
 // One of each form in one drive. Every command, model, service and file: test/torture/secrets.test.ts, at night.
 
@@ -32,8 +32,7 @@ const env = {
 const sources = new Set(["reporter.mjs", "list.json", "ids.json"]);
 
 it("no secret is in what commands print and write, and records can be read by their user only", async () => {
-  const cwd = realpathSync(mkdtempSync(join(tmpdir(), "evals-secrets-")));
-  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+  const cwd = makeFolder();
   const read = () =>
     readdirSync(cwd, { recursive: true, encoding: "utf8" })
       .filter((name) => !sources.has(name) && statSync(join(cwd, name)).isFile())

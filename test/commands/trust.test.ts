@@ -1,22 +1,13 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { EvalsError } from "../../src/evals/base/types/errors.ts";
 import type { Io } from "../../src/evals/base/types/io.ts";
 import { nameCommand } from "../../src/evals/commands/commandLine.ts";
 import { commands, runCommandLine } from "../../src/evals/commands/index.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { anIo } from "../fakes/io.ts";
 
 // A folder of somebody else: each program, module and address that its files name leaves a trace if it is used.
@@ -58,8 +49,8 @@ const suite = (more: object = {}) => ({
 
 beforeEach(() => {
   received = 0;
-  cwd = realpathSync(mkdtempSync(join(tmpdir(), "evals-stranger-")));
-  home = realpathSync(mkdtempSync(join(tmpdir(), "evals-home-")));
+  cwd = makeFolder();
+  home = makeFolder();
   for (const folder of [cwd, home]) onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   write("server.mjs", `${leave("server")}await import(${JSON.stringify(sdk)});`);
   write("evals/check.mjs", `${leave("assertion")}export default () => true;`);

@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
+import { makeFolder } from "../fakes/folder.ts";
 import { type BatchEndpoint, startCompletionBatches, startMessageBatches } from "../fixtures/endpoints/batches.ts";
 import { evals, start, timeless, trialsOf } from "./evals.ts";
 
@@ -33,7 +33,7 @@ const trials = 40;
 
 /** A folder with a suite of 160 cells. */
 function createProject(): string {
-  const dir = mkdtempSync(join(tmpdir(), "evals-batches-"));
+  const dir = makeFolder();
   cleanup.push(() => rmSync(dir, { recursive: true, force: true }));
   mkdirSync(join(dir, "evals"));
   const tools = ["read", "list", "move"].map((name) => ({

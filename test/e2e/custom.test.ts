@@ -1,14 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { CodeCaller, CodeThread } from "../../src/evals/base/code/caller.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { type Ended, evals as inProcess, spawnEvals, summaryOf } from "./evals.ts";
-
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
 
 let cwd = "";
 const evals = (args: readonly string[]) => inProcess(args, { cwd });
@@ -30,8 +25,7 @@ const suite = (expectation: object) =>
   );
 /** A folder of its own: a module is loaded once. */
 function begin() {
-  cwd = mkdtempSync(join(tmpdir(), "evals-custom-"));
-  folders.push(cwd);
+  cwd = makeFolder();
   write("tools.json", JSON.stringify(tools));
   write(
     "picker.mjs",

@@ -1,24 +1,19 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { makeFolder } from "../fakes/folder.ts";
 import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { evals, summaryOf, trialsOf } from "./evals.ts";
 
 // A live server that hides its tools behind a search, a call and a tool for a namespace, with every command for such servers.
 const server = join(import.meta.dirname, "../fixtures/servers/dispatcher.mjs");
 const model = ["-m", "anthropic:claude-sonnet-5-5"];
-const folders: string[] = [];
 let cwd = "";
 beforeEach(() => {
-  cwd = mkdtempSync(join(tmpdir(), "evals-dispatch-"));
-  folders.push(cwd);
+  cwd = makeFolder();
   mkdirSync(join(cwd, "evals"));
   writeFileSync(join(cwd, "catalog.json"), execFileSync(process.execPath, [server, "catalog"]));
-});
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
 const texts = (content: MessagesBody["messages"][number]["content"]): string =>

@@ -1,17 +1,16 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { doctorReportSchema } from "../../src/evals/inspection/doctor/report.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { reservePort } from "../fixtures/ports.ts";
 import { evals } from "./evals.ts";
 
 const servers = join(import.meta.dirname, "../fixtures/servers");
-const empty = realpathSync(mkdtempSync(join(tmpdir(), "doctor-")));
-afterAll(() => rmSync(empty, { recursive: true }));
+const empty = makeFolder();
 
 /** A report without what differs from machine to machine: paths, ports, times, and where lines are broken. */
 function stable(text: string): string {

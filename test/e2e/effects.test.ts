@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { makeFolder } from "../fakes/folder.ts";
 import { evals } from "./evals.ts";
 
 // A tool can do what nobody wants, whatever its annotations say: here each sends an e-mail, to an SMTP server of this test
@@ -11,7 +11,7 @@ import { evals } from "./evals.ts";
 
 const mailer = join(import.meta.dirname, "../fixtures/servers/mailer.mjs");
 const senders = ["send_email", "mail_unannotated", "mail_additive", "mail_writing", "mail_idempotent"];
-const dir = mkdtempSync(join(tmpdir(), "evals-effects-"));
+const dir = makeFolder();
 let received: string[] = [];
 const sink = createServer((socket) => {
   socket.write("220 sink\r\n");
@@ -56,10 +56,7 @@ beforeAll(async () => {
 beforeEach(() => {
   received = [];
 });
-afterAll(() => {
-  sink.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterAll(() => sink.close());
 
 const asked = ["-m", "custom:model.mjs", "--seed", "1"];
 const server = () => `${process.execPath} ${command.join(" ")}`;

@@ -1,16 +1,15 @@
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { EvalsError, formatProblem } from "../../src/evals/base/types/errors.ts";
 import { runCommandLine } from "../../src/evals/commands/index.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { anIo } from "../fakes/io.ts";
 
 // What stands at the top of every command: what happened, how sure that is, and what to do next; or what is wrong.
 
 const root = join(import.meta.dirname, "../..");
-const dir = mkdtempSync(join(tmpdir(), "evals-lines-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = makeFolder();
 cpSync(join(root, "docs/example"), dir, { recursive: true });
 symlinkSync(join(root, "node_modules"), join(dir, "node_modules"));
 const file = (name: string, content: unknown) => writeFileSync(join(dir, name), JSON.stringify(content));

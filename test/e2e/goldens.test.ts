@@ -1,7 +1,8 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
+import { makeFolder } from "../fakes/folder.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { evals } from "./evals.ts";
 
@@ -9,10 +10,9 @@ import { evals } from "./evals.ts";
 // that users see: review the difference, and write it with `npx vitest run --project e2e test/e2e/goldens.test.ts -u`.
 
 const fixtures = join(import.meta.dirname, "../fixtures");
-const root = mkdtempSync(join(tmpdir(), "evals-goldens-"));
+const root = makeFolder();
 const cwd = join(root, "project");
 const env = { HOME: join(root, "home") };
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const write = (file: string, content: unknown) => {
   mkdirSync(join(cwd, file, ".."), { recursive: true });

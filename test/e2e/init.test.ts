@@ -1,31 +1,16 @@
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { makeFolder } from "../fakes/folder.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { evals, summaryOf } from "./evals.ts";
 
 const root = join(import.meta.dirname, "../..");
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
 
 /** A project with the server of the documentation, and no suite. */
 let cwd = "";
 beforeEach(() => {
-  cwd = mkdtempSync(join(tmpdir(), "evals-init-"));
-  folders.push(cwd);
+  cwd = makeFolder();
   for (const part of ["server.mjs", "notes", ".mcp.json"])
     cpSync(join(root, "docs/example", part), join(cwd, part), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(cwd, "node_modules"));
@@ -200,8 +185,7 @@ describe("evals init", () => {
 
   it("copies no secret of the user's own configuration into the suite", async () => {
     rmSync(join(cwd, ".mcp.json"));
-    const home = mkdtempSync(join(tmpdir(), "evals-home-"));
-    folders.push(home);
+    const home = makeFolder();
     mkdirSync(join(home, ".config/Claude"), { recursive: true });
     const server = { command: "node", args: [join(cwd, "server.mjs")], env: { TOKEN: "secret-value" } };
     writeFileSync(

@@ -1,16 +1,15 @@
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { hashPrompt } from "../../src/evals/asking/scoring/judge.ts";
 import type { JudgeCheckSummary } from "../../src/evals/experiments/judge/report.ts";
 import { readJudgeFigure } from "../../src/evals/experiments/workspace/judgeFigure.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import type { Endpoint, Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals, start } from "./evals.ts";
 
-const dir = mkdtempSync(join(tmpdir(), "evals-judge-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = makeFolder();
 copyFileSync(new URL("../fixtures/judge/labels.jsonl", import.meta.url), join(dir, "labels.jsonl"));
 
 const open: Endpoint<MessagesBody>[] = [];

@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type LintReport, lintReportSchema } from "../../src/evals/base/types/finding.ts";
 import { rubricRules } from "../../src/evals/inspection/lint/rules/rubric.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals } from "./evals.ts";
@@ -14,8 +14,7 @@ const list = join(fixtures, "lint/tools.json");
 
 /** A folder with these files, removed at the end. */
 function folder(files: Record<string, string>): string {
-  const dir = mkdtempSync(join(tmpdir(), "evals-lint-"));
-  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = makeFolder();
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(dir, name)), { recursive: true });
     writeFileSync(join(dir, name), text);

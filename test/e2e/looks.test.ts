@@ -1,14 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Page } from "playwright-core";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { RunManifest } from "../../src/evals/base/types/run.ts";
 import type { Trial } from "../../src/evals/base/types/trial.ts";
 import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
 import { PageTrialCollector } from "../../src/evals/experiments/run/report/page.ts";
 import { summarizer } from "../../src/evals/experiments/run/summary.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { needsBrowser, openPage } from "./browser.ts";
 
 // How the page looks: the colors of what passed and failed, and that no text is cut, from a phone to a wide screen.
@@ -16,9 +16,8 @@ import { needsBrowser, openPage } from "./browser.ts";
 const { makeRecord } = (await import(join(import.meta.dirname, "../fixtures/pageRecord.mjs"))) as {
   makeRecord(count: number): { manifest: RunManifest; trials: Trial[] };
 };
-const dir = mkdtempSync(join(tmpdir(), "evals-looks-"));
+const dir = makeFolder();
 const browser = needsBrowser();
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const written = new Map<number, string>();
 

@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { RunManifest, RunSummary } from "../../src/evals/base/types/run.ts";
 import type { Trial } from "../../src/evals/base/types/trial.ts";
 import { intervalPlot, intervalRow } from "../../src/evals/experiments/results/figures.ts";
@@ -13,6 +12,7 @@ import { blocksPage, PageTrialCollector, toPage } from "../../src/evals/experime
 import { summarizer } from "../../src/evals/experiments/run/summary.ts";
 import { heading, makeColumns, table } from "../../src/evals/reports/document.ts";
 import { renderPage } from "../../src/evals/reports/html.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { checked } from "../reports/checks.ts";
 import { missed, missSentences } from "../reports/missed.ts";
 import { hostile, hostileManifest, nasty, manifest as sampleManifest, skills } from "../reports/samples.ts";
@@ -22,12 +22,8 @@ const { makeRecord } = (await import(join(import.meta.dirname, "../fixtures/page
   makeRecord(count: number): { manifest: RunManifest; trials: Trial[] };
 };
 
-const dir = mkdtempSync(join(tmpdir(), "evals-page-"));
+const dir = makeFolder();
 const browser = needsBrowser();
-
-afterAll(() => {
-  rmSync(dir, { recursive: true, force: true });
-});
 
 function write(name: string, summary: RunSummary, manifest: RunManifest, trials: readonly Trial[] = []): string {
   const collector = new PageTrialCollector(manifest);

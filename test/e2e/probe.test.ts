@@ -1,16 +1,15 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ProbeReport } from "../../src/evals/inspection/probe/report.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { type Ended, evals, start } from "./evals.ts";
 
 const reference = "node dist/server/main.js";
 const bad = "node test/fixtures/servers/bad.mjs";
 const published = (name: string) => `node node_modules/@modelcontextprotocol/server-${name}/dist/index.js`;
 
-const dir = realpathSync(mkdtempSync(join(tmpdir(), "probe-")));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = makeFolder();
 
 const reportOf = ({ out }: Ended) => JSON.parse(out) as ProbeReport;
 const foundIn = (ended: Ended) =>

@@ -1,15 +1,14 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ProbeReport } from "../../src/evals/inspection/probe/report.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { evals } from "./evals.ts";
 
 const bad = join(import.meta.dirname, "../fixtures/servers/bad.mjs");
 
 function folder(): string {
-  const dir = realpathSync(mkdtempSync(join(tmpdir(), "probe-settings-")));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = makeFolder();
   return dir;
 }
 

@@ -1,8 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createConnection, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Queue } from "bullmq";
@@ -18,6 +17,7 @@ import {
   type Plan,
   sealPlan,
 } from "../../src/evals/experiments/queue/connection.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, type RedisServer, startRedis } from "../fixtures/redis.ts";
@@ -140,7 +140,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
   });
   afterAll(() => redis.close());
   beforeEach(async () => {
-    dir = mkdtempSync(join(tmpdir(), "evals-queue-"));
+    dir = makeFolder();
     mkdirSync(join(dir, "evals"));
     writeFileSync(join(dir, "tools.json"), JSON.stringify(tools));
     writeFileSync(join(dir, "evals/suite.json"), JSON.stringify(suite));
@@ -152,7 +152,6 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     await Promise.all(workers.splice(0).map(({ ended }) => ended));
     await redis.use((client) => client.flushall());
     await endpoint.close();
-    rmSync(dir, { recursive: true, force: true });
   });
 
   it("has the record of a run in one process; keys stay with the workers", async () => {

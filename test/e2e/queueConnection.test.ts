@@ -1,15 +1,13 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { makeFolder } from "../fakes/folder.ts";
 import { noRedis, startRedis } from "../fixtures/redis.ts";
 import { spawnEvals } from "./evals.ts";
 
 describe.skipIf(noRedis)("a queue that cannot be used is reported before anything starts", () => {
-  const cwd = mkdtempSync(join(tmpdir(), "evals-queue-"));
-  afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+  const cwd = makeFolder();
   const connect = async (url: string, env: Record<string, string> = {}) => {
     const { code, err } = await spawnEvals(["worker", url, "--max-idle", "0.1"], { cwd, env });
     return { code, err };

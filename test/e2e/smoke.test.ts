@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { makeFolder } from "../fakes/folder.ts";
 import { startMessageBatches } from "../fixtures/endpoints/batches.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, startRedis } from "../fixtures/redis.ts";
@@ -19,7 +19,7 @@ const key = "sk-ant-canary-4821";
 let cwd: string;
 let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
 beforeEach(async () => {
-  cwd = mkdtempSync(join(tmpdir(), "evals-smoke-"));
+  cwd = makeFolder();
   const tools = [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }];
   const cases = Array.from({ length: 4 }, (_, at) => ({ id: `c${at}`, input: `Act ${at}.`, expect: { tool: "act" } }));
   writeFileSync(join(cwd, "tools.json"), JSON.stringify(tools));
@@ -32,10 +32,7 @@ beforeEach(async () => {
     calls: [{ name: "act", id: "call", input: {} }],
   }));
 });
-afterEach(async () => {
-  await endpoint.close();
-  rmSync(cwd, { recursive: true, force: true });
-});
+afterEach(() => endpoint.close());
 
 const args = () => `run suite.json -m anthropic:x --base-url ${endpoint.url} -n 1 -c 1 --json`.split(" ");
 const faulty = (at: number, fault = "") => ({

@@ -1,13 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { makeFolder } from "../fakes/folder.ts";
 import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { evals, summaryOf, trialsOf } from "./evals.ts";
 
 // A live server in four ways: all tools, one tool a namespace, consolidated, read-only.
-const cwd = mkdtempSync(join(tmpdir(), "evals-surfaces-"));
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+const cwd = makeFolder();
 const server = (surface: string) => ({
   command: process.execPath,
   args: [join(import.meta.dirname, "../fixtures/servers/surfaces.mjs"), surface],

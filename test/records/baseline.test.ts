@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import fc from "fast-check";
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { type Baseline, toComparedRun } from "../../src/evals/base/types/check.ts";
 import { canonicalJson, jsonSchema } from "../../src/evals/base/types/json.ts";
 import {
@@ -17,6 +16,7 @@ import {
   writeBaseline,
   writeNight,
 } from "../../src/evals/records/baseline.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { aManifest } from "../fakes/record.ts";
 import { aTool } from "../fakes/suite.ts";
 
@@ -30,10 +30,9 @@ const aBaseline = () => createBaseline(aManifest("b", "a", "never"), "s", "scrip
 let dir: string;
 let file: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "evals-baseline-"));
+  dir = makeFolder();
   file = join(dir, "s.scripted.json");
 });
-afterEach(() => rmSync(dir, { recursive: true }));
 
 /** The message of what reading the file throws, with the folder left out. */
 async function refusal(): Promise<string> {
@@ -266,8 +265,7 @@ describe("a baseline on disk", () => {
   });
 });
 
-const nightsDir = mkdtempSync(join(tmpdir(), "evals-nights-"));
-afterAll(() => rmSync(nightsDir, { recursive: true, force: true }));
+const nightsDir = makeFolder();
 
 const of = { suite: "files", model: "anthropic:x", baseline: "run-0" };
 const first = { night: "run-1", cases: { read: "3/3", move: "0/3+0/7" } };

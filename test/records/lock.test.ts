@@ -1,17 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
-import { constants, tmpdir } from "node:os";
+import { constants } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { lockRun, withFileLock } from "../../src/evals/records/lock.ts";
+import { makeFolder } from "../fakes/folder.ts";
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "evals-lock-"));
+  dir = makeFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true }));
 
 const lockByKernel = `
   const { tryLock } = require(${JSON.stringify(join(import.meta.dirname, "../../node_modules/fs-native-extensions"))});

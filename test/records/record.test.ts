@@ -2,7 +2,6 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -10,24 +9,23 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { EvalsError, exitCodes } from "../../src/evals/base/types/errors.ts";
 import type { JsonObject } from "../../src/evals/base/types/json.ts";
 import type { Trial } from "../../src/evals/base/types/trial.ts";
 import { findRecord, findRun } from "../../src/evals/records/find.ts";
 import { openJournal } from "../../src/evals/records/journal.ts";
 import { compactJournal, createRun, newRunId, readManifest, readTrials } from "../../src/evals/records/record.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { aManifest, aTrial } from "../fakes/record.ts";
 
 let out: string;
 let dir: string;
 beforeEach(() => {
-  out = mkdtempSync(join(tmpdir(), "evals-record-"));
+  out = makeFolder();
   dir = join(out, "run-1");
 });
-afterEach(() => rmSync(out, { recursive: true }));
 
 async function record(...trials: Trial[]): Promise<void> {
   const journal = await openJournal(join(dir, "trials.jsonl"), "run-1");

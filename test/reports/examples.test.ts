@@ -1,16 +1,15 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { ReporterInput } from "../../src/evals/base/types/custom.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { failed, manifest, skills } from "./samples.ts";
 import { listSarifFaults } from "./sarif.ts";
 
 // The examples of custom reporters, with the input that --reporter gives them.
 
 const examples = join(import.meta.dirname, "../../examples/reporters");
-const dir = mkdtempSync(join(tmpdir(), "reporters-"));
-afterAll(() => rmSync(dir, { recursive: true }));
+const dir = makeFolder();
 
 const report = async (name: string, input: Omit<ReporterInput, "dir">) =>
   (await import(join(examples, name))).default({ ...input, dir });

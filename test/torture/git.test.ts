@@ -1,19 +1,10 @@
 import { execFileSync } from "node:child_process";
-import {
-  appendFileSync,
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, chmodSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { readGitState } from "../../src/evals/experiments/workspace/git.ts";
 import { spawnEvals } from "../e2e/evals.ts";
+import { makeFolder } from "../fakes/folder.ts";
 
 let dir: string;
 let ran: string;
@@ -26,7 +17,7 @@ const git = (...args: string[]) =>
 const write = (name: string, content: string) => writeFileSync(join(dir, "project", name), content);
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "evals-git-"));
+  dir = makeFolder();
   ran = join(dir, "ran");
   mkdirSync(join(dir, "project/evals"), { recursive: true });
   mkdirSync(ran);
@@ -38,7 +29,6 @@ beforeEach(() => {
   git("add", "-A");
   git("commit", "-qm", "first");
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 /** A repository whose configuration names a program wherever git runs one while it reads. */
 function poison(): void {

@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { spawnEvals, start, summaryOf } from "../e2e/evals.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { startMessageBatches } from "../fixtures/endpoints/batches.ts";
 
 let dir: string;
@@ -14,7 +14,7 @@ const flags = ["run", "--batch", "-m", "anthropic:claude-haiku-5-5", "--seed", "
 const cells = 20;
 
 beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), "evals-ledger-"));
+  dir = makeFolder();
   mkdirSync(join(dir, "evals"));
   writeFileSync(join(dir, "tools.json"), JSON.stringify([{ name: "read", inputSchema: { type: "object" } }]));
   const cases = Array.from({ length: cells }, (_, i) => ({
@@ -33,10 +33,7 @@ beforeEach(async () => {
     },
   });
 });
-afterEach(async () => {
-  await endpoint.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => endpoint.close());
 
 /** A run that is killed when its batch was submitted. */
 async function killWhenSubmitted(): Promise<void> {

@@ -1,12 +1,12 @@
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Ended, start } from "../e2e/evals.ts";
+import { makeFolder } from "../fakes/folder.ts";
 
 /** What the hostile authorization server does at a path, in place of what is right. */
 type Answer = (request: { body: string; origin: string; other: string }, response: ServerResponse) => void;
@@ -19,7 +19,7 @@ let issuer: string;
 const servers: Server[] = [];
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "evals-hostile-login-"));
+  dir = makeFolder();
   answers = {};
   stolen = [];
   writeFileSync(join(dir, "browser"), `#!/bin/sh\necho "$@" >> ${join(dir, "opened")}\n`);
@@ -30,7 +30,6 @@ afterEach(() => {
     server.closeAllConnections();
     server.close();
   }
-  rmSync(dir, { recursive: true, force: true });
 });
 
 async function listen(handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {

@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { spawnEvals, summaryOf, trialsOf } from "../e2e/evals.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { reservePort } from "../fixtures/ports.ts";
 
 const cases = 200;
-const dir = mkdtempSync(join(tmpdir(), "evals-providers-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = makeFolder();
 writeFileSync(join(dir, "tools.json"), JSON.stringify([{ name: "act", inputSchema: { type: "object" } }]));
 writeFileSync(
   join(dir, "suite.yaml"),

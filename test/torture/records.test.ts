@@ -1,7 +1,6 @@
 import {
   cpSync,
   existsSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -9,18 +8,18 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Ended, spawnEvals, start, summaryOf } from "../e2e/evals.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 
 let dir: string;
 let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
 let onRequest: (index: number) => void | Promise<void>;
 beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), "evals-records-"));
+  dir = makeFolder();
   onRequest = () => {};
   endpoint = await startMessagesEndpoint(async (_, index) => {
     await onRequest(index);
@@ -30,10 +29,7 @@ beforeEach(async () => {
   writeFileSync(join(dir, "tools.json"), JSON.stringify(tools));
   writeSuite(20);
 });
-afterEach(async () => {
-  await endpoint.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => endpoint.close());
 
 function writeSuite(size: number): void {
   const cases = Array.from({ length: size }, (_, at) => ({

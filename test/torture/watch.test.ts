@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { start } from "../e2e/evals.ts";
+import { makeFolder } from "../fakes/folder.ts";
 
 let dir: string;
 let watch: ReturnType<typeof start>;
@@ -32,7 +32,7 @@ async function until(pattern: RegExp, from = 0): Promise<void> {
 const watching = /Watching .*\n$/;
 
 beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), "evals-watch-attack-"));
+  dir = makeFolder();
   mkdirSync(join(dir, "evals"));
   write("tools.json", JSON.stringify(tools));
   write("evals/s.json", suite("Act."));
@@ -44,7 +44,6 @@ beforeEach(async () => {
 afterEach(async () => {
   watch.child.kill("SIGKILL");
   await watch.ended;
-  rmSync(dir, { recursive: true, force: true });
 });
 
 /** The watch lives: it asks after the next change, and ends in order. */

@@ -1,18 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import type { PlannedCase } from "../../../src/evals/asking/trials/plan.ts";
 import type { Io } from "../../../src/evals/base/types/io.ts";
 import type { Split } from "../../../src/evals/base/types/suiteFile.ts";
 import { recordSplits } from "../../../src/evals/experiments/improve/recordSplits.ts";
 import { loadSuites } from "../../../src/evals/input/suites/load.ts";
+import { makeFolder } from "../../fakes/folder.ts";
 
 let cwd = "";
 beforeAll(() => {
-  cwd = mkdtempSync(join(tmpdir(), "evals-splits-"));
+  cwd = makeFolder();
 });
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
 const server = "server: { command: node, args: [server.mjs] }";
 const listed = `name: s\n${server}\ncases: cases.csv\n`;
