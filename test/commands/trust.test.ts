@@ -47,6 +47,10 @@ const suite = (more: object = {}) => ({
   ...more,
 });
 
+const plain = { id: "act", input: "Act", expect: { tool: "act" } };
+/** A suite of a tool list, which needs no server. */
+const listed = (more: object = {}) => suite({ server: { tools: "../list.json" }, cases: [plain], ...more });
+
 beforeEach(() => {
   received = 0;
   cwd = makeFolder();
@@ -59,6 +63,7 @@ beforeEach(() => {
     `${leave("model")}export default () => ({ calls: [{ tool: "act", arguments: { mood: "good" } }] });`,
   );
   write("evals/moods.json", suite());
+  write("list.json", [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }]);
   write(".mcp.json", { mcpServers: { moods: { command: process.execPath, args: ["server.mjs"] } } });
 });
 
@@ -155,9 +160,6 @@ describe.each(languages)("in a folder with a configuration in %s, nothing is use
 });
 
 describe("nothing is used of", () => {
-  const tools = [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }];
-  const list = (more: object = {}) => suite({ server: { tools: "../list.json" }, cases: [plain], ...more });
-  const plain = { id: "act", input: "Act", expect: { tool: "act" } };
   it.each<[string, object, string, string, object?]>([
     ["claudePath", { claudePath: "./claude.mjs" }, "run -m claude-code:haiku", "program ./claude.mjs"],
     ["otlp", { otlp: "ADDRESS" }, "run -m lexical", "address ADDRESS"],
@@ -182,9 +184,8 @@ describe("nothing is used of", () => {
     ],
   ])("%s", async (_, settings, line, claim, more) => {
     const filled = (text: string) => text.replaceAll("ADDRESS", address);
-    write("list.json", tools);
     write("used.mjs", leave("used"));
-    write("evals/moods.json", list(more));
+    write("evals/moods.json", listed(more));
     write("evals.config.json", filled(JSON.stringify(settings)));
     const before = listAll();
     const { code, err } = await evals(line);
@@ -268,11 +269,7 @@ describe("trust", () => {
   });
 
   it("is not needed for what is on the command line or in the environment", async () => {
-    write(
-      "evals/moods.json",
-      suite({ server: { tools: "../list.json" }, cases: [{ input: "Act", expect: { tool: "act" } }] }),
-    );
-    write("list.json", [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }]);
+    write("evals/moods.json", listed());
     const run = "run -m anthropic:claude-haiku-5-5 --retries 0 -n 1";
     await evals(`${run} --base-url ${address}`);
     expect(received).toBe(1);
@@ -281,11 +278,7 @@ describe("trust", () => {
   });
 
   it("sends no key to an address of a project file until it is trusted", async () => {
-    write(
-      "evals/moods.json",
-      suite({ server: { tools: "../list.json" }, cases: [{ input: "Act", expect: { tool: "act" } }] }),
-    );
-    write("list.json", [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }]);
+    write("evals/moods.json", listed());
     write("evals.config.json", { baseUrl: address, retries: 0, trials: 1 });
     const run = "run -m anthropic:claude-haiku-5-5";
     const refused = await evals(run);
@@ -303,7 +296,6 @@ describe("trust", () => {
     ["a suite of a tool list", { execute: "all", server: { tools: "../list.json" } }, "", []],
   ])("is needed for calls that %s permits beside those of read-only tools", async (_, more, flag, claims) => {
     await evals("tools --config .mcp.json", { answers: ["yes"] });
-    write("list.json", [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }]);
     write("evals/moods.json", suite({ cases: [{ input: "Act", expect: { tool: "act" } }], ...more }));
     const { err } = await evals(`run -m custom:model.mjs${flag}`);
     expect(err.match(/^ {2}calls .*$/gm) ?? []).toEqual(claims);
@@ -319,9 +311,7 @@ describe("trust", () => {
   });
 
   it("is needed for each flag of a record that uses code, a program, an address or a folder elsewhere, and for no other", async () => {
-    const cases = [{ id: "act", input: "Act", expect: { tool: "act" } }];
-    write("evals/moods.json", suite({ server: { tools: "../list.json" }, cases }));
-    write("list.json", [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }]);
+    write("evals/moods.json", listed());
     write("used.mjs", leave("used"));
     await evals("run -m lexical --max-time 0.000001 -n 3");
     const [id = ""] = readdirSync(join(cwd, "reports")).filter((name) => name !== "last-result");

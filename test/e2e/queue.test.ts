@@ -54,24 +54,13 @@ function holdAnswers(first = 0): () => void {
   return go;
 }
 
-const flags = (trials = 2) => [
-  "-m",
-  "anthropic:x",
-  "--base-url",
-  endpoint.url,
-  "-n",
-  `${trials}`,
-  "--seed",
-  "7",
-  "--json",
-];
+const flags = (trials = 2) => `-m anthropic:x --base-url ${endpoint.url} -n ${trials} --seed 7 --json`.split(" ");
 /** The coordinator has no key. */
 const startRun = (args: readonly string[], env: Record<string, string> = {}) =>
   start(["run", ...args, "--queue", redis.url], { cwd: dir, env: { ANTHROPIC_API_KEY: "", ...env } });
-function startWorker(args: readonly string[] = [], cwd = dir, env: Record<string, string> = {}) {
-  const worker = start(["worker", redis.url, "--base-url", endpoint.url, ...args], {
-    cwd,
-    env: { ANTHROPIC_API_KEY: key, ...env },
+function startWorker(args: readonly string[] = [], cwd = dir, env: Record<string, string> = {}, url = redis.url) {
+  const worker = start(["worker", url, "--base-url", endpoint.url, ...args], {
+    ...{ cwd, env: { ANTHROPIC_API_KEY: key, ...env } },
   });
   workers.push(worker);
   return worker;
@@ -127,6 +116,11 @@ async function findRun(): Promise<string> {
     readdirSync(dir, { recursive: true, encoding: "utf8" }).find((file) => /run\.json$/.test(file));
   await until(() => findManifest() !== undefined);
   return nameRun(JSON.parse(readFileSync(join(dir, findManifest() ?? ""), "utf8")));
+}
+/** A run of 20 trials that has every answer, and paid for each once. */
+async function expectWhole({ ended }: ReturnType<typeof start>): Promise<void> {
+  expect(summaryOf(await ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
+  expect(endpoint.requests).toHaveLength(20);
 }
 /** How many trials are on the only record so far. */
 function countRecorded(): number {
@@ -267,24 +261,12 @@ describe.skipIf(noRedis)("a run with --queue", () => {
   it("asks again what a server without an append-only file has lost, and says so", async () => {
     const forgetful = await startRedis(["--appendonly", "no"]);
     try {
-      const started = ["worker", "run"].map((command) =>
-        start(
-          [
-            command,
-            ...(command === "run" ? [...flags(1), "--queue"] : []),
-            forgetful.url,
-            ...(command === "run" ? [] : ["--base-url", endpoint.url, "-c", "1"]),
-          ],
-          { cwd: dir },
-        ),
-      );
+      startWorker(["-c", "1"], dir, {}, forgetful.url);
+      const run = start(["run", ...flags(1), "--queue", forgetful.url], { cwd: dir });
       answer = async () => {
         await pause(100);
         return act;
       };
-      const [worker, run] = started;
-      if (!worker || !run) throw new Error("nothing was started");
-      workers.push(worker);
       await until(() => endpoint.requests.length >= 5);
       await forgetful.kill();
       await forgetful.restart();
@@ -475,8 +457,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
   it("keeps the answers that a full server refuses until it takes them", async () => {
     const { run } = await startRefused();
     await redis.use((client) => client.config("SET", "maxmemory", "0"));
-    expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
-    expect(endpoint.requests).toHaveLength(20);
+    await expectWhole(run);
   });
 
   it("says what a stopped worker waits for when the server refuses its answers", async () => {
@@ -502,13 +483,11 @@ describe.skipIf(noRedis)("a run with --queue", () => {
   ])("does without the %s of a worker until the server takes them", async (_, pattern, refusal) => {
     const front = await startFront(pattern);
     front.state.refusal = refusal;
-    const worker = start(["worker", front.url, "--base-url", endpoint.url, "-c", "5"], { cwd: dir });
-    workers.push(worker);
+    const worker = startWorker(["-c", "5"], dir, {}, front.url);
     const run = startRun(flags(1));
     await untilPrinted(worker, `refuses commands (${refusal})`);
     front.state.refusal = undefined;
-    expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
-    expect(endpoint.requests).toHaveLength(20);
+    await expectWhole(run);
     front.close();
   });
 
@@ -642,8 +621,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
       await client.hset(nameAnswers(name), Object.fromEntries(forged));
     });
     startWorker();
-    expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
-    expect(endpoint.requests).toHaveLength(20);
+    await expectWhole(run);
   });
 
   it("queues its trials again when the server is emptied", async () => {

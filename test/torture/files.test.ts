@@ -1,11 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { spawnEvals } from "../e2e/evals.ts";
-import { makeFolder } from "../fakes/folder.ts";
 
-const dir = makeFolder();
+const dir = mkdtempSync(join(tmpdir(), "evals-files-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
 const write = (name: string, text: string) => writeFileSync(join(dir, name), text);
 
 const entry = (value: object) => JSON.stringify({ mcpServers: { one: value } });

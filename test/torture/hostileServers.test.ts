@@ -1,14 +1,15 @@
-import { statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { spawnEvals, start, summaryOf, trialsOf } from "../e2e/evals.ts";
-import { makeFolder } from "../fakes/folder.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { readPeakMiB } from "./memory.ts";
 import { evilText } from "./schemas.ts";
 
-const dir = makeFolder();
+const dir = mkdtempSync(join(tmpdir(), "evals-hostile-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
 const server = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
 
 /** A suite on a hostile server, and one on a server that does no harm. */

@@ -1,12 +1,22 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { spawnEvals, start, summaryOf, timeless, trialsOf, untilPrinted } from "../e2e/evals.ts";
-import { makeFolder } from "../fakes/folder.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 
 const server = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
@@ -18,7 +28,7 @@ let dir: string;
 let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
 let onRequest: (index: number) => void;
 beforeEach(async () => {
-  dir = makeFolder();
+  dir = mkdtempSync(join(tmpdir(), "evals-processes-"));
   onRequest = () => {};
   endpoint = await startMessagesEndpoint((_, index) => {
     onRequest(index);
@@ -28,7 +38,10 @@ beforeEach(async () => {
   const suite = { name: "s", server: { command: "node", args: [server, "none", dir] }, cases };
   writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
 });
-afterEach(() => endpoint.close());
+afterEach(async () => {
+  await endpoint.close();
+  rmSync(dir, { recursive: true, force: true });
+});
 
 const flags = () => ["suite.json", "-m", "anthropic:x", "--base-url", endpoint.url, "-n", "4", "--seed", "7", "--json"];
 /** Processes of servers, which have the folder of the test among their arguments. */

@@ -1,12 +1,12 @@
 import { once } from "node:events";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Ended, pageOf, spawnEvals, start } from "../e2e/evals.ts";
-import { makeFolder } from "../fakes/folder.ts";
 import { startMessageBatches } from "../fixtures/endpoints/batches.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
@@ -56,10 +56,13 @@ let dir: string;
 let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
 let answer: (headers: string) => MessageAnswer | Fault;
 beforeEach(async () => {
-  dir = makeFolder();
+  dir = mkdtempSync(join(tmpdir(), "evals-secrets-"));
   endpoint = await startMessagesEndpoint((_, index) => answer(JSON.stringify(endpoint.requests[index]?.headers)));
 });
-afterEach(() => endpoint.close());
+afterEach(async () => {
+  await endpoint.close();
+  rmSync(dir, { recursive: true, force: true });
+});
 
 const toAscii = (text: string) =>
   text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -74,14 +74,9 @@ it("numbers models whose names are too wide for a narrow terminal", () => {
   const others = ["gpt-6.1-sol-mini", "gpt-6.1-sol", "qwen3-coder-30b-instruct", "llama-4-70b"].map(
     (name) => `openai:${name}`,
   );
-  expect(brief(several, others)).toMatchInlineSnapshot(`
-    "FAILED · 5 of 25 cases pass · anthropic:claude-sonnet-5-5,
-      openai:gpt-6.1-sol-mini, openai:gpt-6.1-sol and 2 more
-      Next: read what the model did with \`evals show biggest-photo --failed\`, then
-        improve the descriptions or correct the cases.
-
-    Trials passed, by case and model
-    no.  model                     passed
+  const text = brief(several, others);
+  expect(text.slice(text.indexOf("no."), text.indexOf("\nphoto-sizes"))).toMatchInlineSnapshot(`
+    "no.  model                     passed
     ─────────────────────────────────────────
     1    claude-sonnet-5-5         9/25 (36%)
     2    gpt-6.1-sol-mini          9/25 (36%)
@@ -91,31 +86,17 @@ it("numbers models whose names are too wide for a narrow terminal", () => {
 
     case           1    2    3    4    5
     ──────────────────────────────────────
-    biggest-photo  0/5  0/5  0/5  0/5  0/5
-    photo-sizes    1/5  1/5  1/5  1/5  1/5
-    rename         0/5  0/5  0/5  0/5  0/5
-    weather        3/5  3/5  3/5  3/5  3/5
-    read           5/5  5/5  5/5  5/5  5/5
-
-    Confused in several cases
-      list_directory_with_sizes -> list_directory: 40 of 50 trials, 2 cases
-
-    Names that no tool has: rename_file 25 (for move_file)
-    Usage: 200 model replies · 60 calls executed · 921,600 tokens in · 21,055 out
-      · cost $2.05
-    All figures: \`evals show\`
-    Page: reports/2026-11-21T09-30-00Z-k3f9/report.html
-    "
+    biggest-photo  0/5  0/5  0/5  0/5  0/5"
   `);
+  expect(text).toMatch(
+    /^FAILED · 5 of 25 cases pass · anthropic:claude-sonnet-5-5,\n {2}openai:gpt-6\.1-sol-mini, .* and 2 more\n/,
+  );
 });
 
 it("shows several models side by side, with the rate of each", () => {
-  expect(brief(several, ["openai:gpt-6-mini"])).toMatchInlineSnapshot(`
-    "FAILED · 2 of 10 cases pass · anthropic:claude-sonnet-5-5, openai:gpt-6-mini
-      Next: read what the model did with \`evals show biggest-photo --failed\`, then
-        improve the descriptions or correct the cases.
-
-    Trials passed, by case and model
+  const text = brief(several, ["openai:gpt-6-mini"]);
+  expect(text.slice(text.indexOf("case "), text.indexOf("All figures"))).toMatchInlineSnapshot(`
+    "case and model
     case           claude-sonnet-5-5  gpt-6-mini
     ────────────────────────────────────────────
     all 5 cases    9/25 (36%)         9/25 (36%)
@@ -131,8 +112,6 @@ it("shows several models side by side, with the rate of each", () => {
     Names that no tool has: rename_file 10 (for move_file)
     Usage: 80 model replies · 24 calls executed · 368,640 tokens in · 8,422 out ·
       cost $0.82
-    All figures: \`evals show\`
-    Page: reports/2026-11-21T09-30-00Z-k3f9/report.html
     "
   `);
 });
