@@ -241,9 +241,4 @@ describe("a custom reporter", () => {
       'error: There is no file "nowhere.mjs" for a reporter.\n  Name it relative to the working directory.\n',
     ]);
   });
-
-  it("has to be named right", async () => {
-    const { code, err } = await evals(["run", "--reporter", "junitt"]);
-    expect([code, err]).toEqual([2, expect.stringContaining('"junitt" is not a reporter. Did you mean "junit"?')]);
-  });
 });
