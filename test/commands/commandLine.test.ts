@@ -165,11 +165,7 @@ describe("the variables that servers are given", () => {
     await writeFile(join(cwd, "local.env"), "# comment\nexport REGION=eu\nACME_KEY='from file'\nEMPTY=\n");
     const io = anIo({ cwd, env: { HERE: "in this shell" } });
     expect(readServerEnv(["ACME_KEY=a=b", "HERE", "NONE="], ["local.env"], io)).toEqual({
-      REGION: "eu",
-      ACME_KEY: "a=b",
-      EMPTY: "",
-      HERE: "in this shell",
-      NONE: "",
+      ...{ REGION: "eu", ACME_KEY: "a=b", EMPTY: "", HERE: "in this shell", NONE: "" },
     });
   });
 

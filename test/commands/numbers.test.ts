@@ -19,11 +19,7 @@ async function parse({ command, positionals, flags }: Command, ...added: string[
   const demanded = Object.entries(flags).flatMap(([name, flag]) => (flag.demandOption ? [`--${name}`, "x"] : []));
   let given: Record<string, unknown> = {};
   const known: Command = {
-    command,
-    positionals,
-    flags,
-    describe: "",
-    examples: [],
+    ...{ command, positionals, flags, describe: "", examples: [] },
     run: async (args) => {
       given = args;
       return exitCodes.passed;

@@ -15,12 +15,7 @@ async function runWith(files: Record<string, unknown>, args: string[] = [], env:
   world.env = { ...world.env, ...env };
   await runCommandLine(["run", "--json", ...args], world, "0.1.0");
   return {
-    summary: runSummarySchema.parse(JSON.parse(world.printed())),
-    dir,
-    records,
-    manifest,
-    io,
-    write,
+    ...{ summary: runSummarySchema.parse(JSON.parse(world.printed())), dir, records, manifest, io, write },
     warned: world.warned(),
   };
 }

@@ -95,12 +95,7 @@ export default [rate, comparisons.length, findings.length, EvalsError];
     const module = resolution === "node16" ? "node16" : "esnext";
     const config = {
       compilerOptions: {
-        target: "es2023",
-        strict: true,
-        noEmit: true,
-        module,
-        moduleResolution: resolution,
-        types: [],
+        ...{ target: "es2023", strict: true, noEmit: true, module, moduleResolution: resolution, types: [] },
       },
     };
     write("typed/tsconfig.json", JSON.stringify(config));

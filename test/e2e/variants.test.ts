@@ -115,11 +115,8 @@ describe("evals variants on a model that varies", () => {
     expect(ended.code).toBe(130);
     const result = resultOf(ended);
     expect(result).toMatchObject({
-      kind: "inconclusive",
-      headline: "INCONCLUSIVE: stopped before the verdict",
-      winner: null,
-      calls: { made: 12 },
-      exitCode: 130,
+      ...{ kind: "inconclusive", headline: "INCONCLUSIVE: stopped before the verdict", winner: null },
+      ...{ calls: { made: 12 }, exitCode: 130 },
     });
     expect(trialsOf(result.dir)).toHaveLength(13);
   });

@@ -59,14 +59,9 @@ describe("createBaseline", () => {
       ["list", ["foreign", "read", "write"]],
     ]);
     expect(rest).toEqual({
-      format: "tool-evals baseline 1",
-      suite: "s",
-      model: { id: "scripted", kind: "language model", settings: {}, deterministic: false },
-      host: "plain",
-      exposure: { kind: "all" },
-      harness: "0.1.0",
-      node: "v20.20.2",
-      acceptedAt: "2026-11-22T08:00:00.000Z",
+      ...{ format: "tool-evals baseline 1", suite: "s" },
+      ...{ model: { id: "scripted", kind: "language model", settings: {}, deterministic: false }, host: "plain" },
+      ...{ exposure: { kind: "all" }, harness: "0.1.0", node: "v20.20.2", acceptedAt: "2026-11-22T08:00:00.000Z" },
       run: "run-1",
       cases: [
         { id: "a", hash: "hash of a", passed: 20, trials: 20, toolset: "list" },

@@ -205,12 +205,7 @@ describe("the run record", () => {
 
   it("finds a record by folder, by id and as the latest of its command", async () => {
     const experiment = {
-      command: "variants" as const,
-      suite: "s",
-      model: "scripted",
-      cases: ["c"],
-      arms: [],
-      setup: {},
+      ...{ command: "variants" as const, suite: "s", model: "scripted", cases: ["c"], arms: [], setup: {} },
     };
     await createRun(out, aManifest("c"));
     await createRun(out, { ...aManifest("c"), id: "run-2", experiment });

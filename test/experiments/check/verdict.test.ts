@@ -8,10 +8,7 @@ import { aManifest, aTrial, passed } from "../../fakes/record.ts";
 import { aTool } from "../../fakes/suite.ts";
 
 const missed: Score = {
-  grade: "fail",
-  selection: "wrong-tool",
-  expected: "read",
-  picked: "write",
+  ...{ grade: "fail", selection: "wrong-tool", expected: "read", picked: "write" },
   checks: [{ what: "tool", met: "no", why: "expected read, got write" }],
 };
 const ids = ["a", "b", "c", "d", "e"];
@@ -34,11 +31,7 @@ function manifest(plan: CheckPlan, deterministic = false): RunManifest {
 }
 
 const compare = (changes: Partial<Extract<CheckPlan, { kind: "compare" }>> = {}): CheckPlan => ({
-  kind: "compare",
-  model: "scripted",
-  cap: 40,
-  families: 1,
-  margin: 0.1,
+  ...{ kind: "compare", model: "scripted", cap: 40, families: 1, margin: 0.1 },
   baseline: { file: "evals/baselines/s.scripted.json", run: "run-0", acceptedAt: "2026-11-01T00:00:00.000Z" },
   cases: ids.map((id) => ({ id, bank: { passed: 20, trials: 20 }, toolset: "old" })),
   notes: ["Added (not compared): f"],

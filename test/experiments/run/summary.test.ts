@@ -7,10 +7,7 @@ import { summarizer } from "../../../src/evals/experiments/run/summary.ts";
 import { aManifest, aTrial, passed } from "../../fakes/record.ts";
 
 const missed: Score = {
-  grade: "fail",
-  selection: "wrong-tool",
-  expected: "read",
-  picked: "write",
+  ...{ grade: "fail", selection: "wrong-tool", expected: "read", picked: "write" },
   checks: [{ what: "tool", met: "no", why: "expected read, got write" }],
 };
 const ungraded: Score = { ...passed, grade: "not-gradable", reason: "no judge model was given" };

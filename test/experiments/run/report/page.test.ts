@@ -12,11 +12,7 @@ const manifest: RunManifest = {
   models: sample.models.slice(0, 1),
   suites: [
     {
-      name: "files",
-      file: "files.yaml",
-      hash: "h",
-      execute: "never",
-      isolate: "run",
+      ...{ name: "files", file: "files.yaml", hash: "h", execute: "never", isolate: "run" },
       cases: ["a", "b"].map((id) => ({
         ...location,
         id,
