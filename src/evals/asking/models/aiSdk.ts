@@ -55,7 +55,7 @@ export async function aiSdk(id: string, name: string, options: AiSdkOptions): Pr
   const isKeyless = Object.keys(settings.headers).some(isSecretName) || (base && isLocal(base.url.hostname));
   const create = async (more: object) => {
     // A package that is no provider may give a promise, whose rejection would end the process.
-    const provider = (await createProvider({ ...settings, ...more })) as Provider;
+    const provider = await createProvider({ ...settings, ...more });
     const named = typeof provider === "function" ? provider : provider?.languageModel;
     if (named) return named.call(provider, modelName);
     throw usageError(`${packageName} is no provider of the AI SDK: it has no language models.`);
@@ -82,9 +82,10 @@ export async function aiSdk(id: string, name: string, options: AiSdkOptions): Pr
       });
       const { data, error } = resultSchema.safeParse(result);
       if (!data) return unreadableReply("a result of the AI SDK", result, error);
-      for (const warning of data.warnings.map(describeWarning).filter((one) => !warned.has(one))) {
+      for (const { type, feature, setting, details, message } of data.warnings) {
+        const warning = [type, feature || setting, details || message].filter((word) => word !== "").join(" ");
+        if (!warned.has(warning)) options.warn?.(`${id}: ${warning}`);
         warned.add(warning);
-        options.warn?.(`${id}: ${warning}`);
       }
       return toAttempt(readResult(data), names, request.turn, result, (calls) => writeParts(data.content, calls));
     } catch (thrown) {
@@ -111,9 +112,9 @@ export async function aiSdk(id: string, name: string, options: AiSdkOptions): Pr
 
 /** What is used of a model of the AI SDK. */
 type LanguageModel = { specificationVersion: string; doGenerate(options: object): Promise<unknown> };
-type CreateProvider = (settings: object) => unknown;
 type NamedModel = (modelName: string) => unknown;
 type Provider = NamedModel | { languageModel?: NamedModel } | undefined;
+type CreateProvider = (settings: object) => Provider | Promise<Provider>;
 
 /** Finds the package that an id names, as installed in the project of the user or beside this program, and imports it. */
 async function importProvider(id: string, name: string, cwd: string) {
@@ -263,10 +264,6 @@ const resultSchema = z.object({
 });
 type Result = z.infer<typeof resultSchema>;
 type Part = Result["content"][number];
-
-function describeWarning({ type, feature, setting, details, message }: Result["warnings"][number]): string {
-  return [type, feature || setting, details || message].filter((word) => word !== "").join(" ");
-}
 
 const isCall = ({ type, providerExecuted }: Part) => type === "tool-call" && !providerExecuted;
 

@@ -82,7 +82,10 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
     model: name,
     ...limit,
     ...(effort !== undefined && { reasoning_effort: effort as NonNullable<ReasoningEffort> }),
-    ...toolParams(request, prepare(request).params),
+    ...(request.tools.length > 0 && {
+      tools: request.tools.flatMap((tool) => prepare(request).params.get(tool.name) ?? []),
+      tool_choice: "auto",
+    }),
     ...(request.answerSchema && {
       response_format: {
         type: "json_schema",
@@ -128,11 +131,6 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
 function writeTool({ description, inputSchema }: OfferedTool, name: string): ChatCompletionFunctionTool {
   const parameters = { type: "object", ...inputSchema };
   return { type: "function", function: { name, ...(description && { description }), parameters } };
-}
-
-function toolParams({ tools }: ModelRequest, params: ReadonlyMap<string, ChatCompletionFunctionTool>) {
-  if (tools.length === 0) return {};
-  return { tools: tools.flatMap(({ name }) => params.get(name) ?? []), tool_choice: "auto" as const };
 }
 
 function messageParams(message: Message): ChatCompletionMessageParam[] {

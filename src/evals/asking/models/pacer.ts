@@ -55,7 +55,6 @@ const probeWaitMs = (failed: number) => Math.min(500 * 2 ** failed, 8_000);
  */
 export class Pacer {
   readonly #probes: number;
-  readonly #clock: Clock;
   #isTried = false;
   #answers = 0;
   #stopped: string | undefined;
@@ -72,9 +71,11 @@ export class Pacer {
   #pausedUntil = 0;
   readonly #since: number;
 
-  constructor(probes: number, clock: Clock = realClock) {
+  constructor(
+    probes: number,
+    private readonly clock: Clock = realClock,
+  ) {
     this.#probes = Math.max(3, probes);
-    this.#clock = clock;
     this.#since = clock.now();
   }
 
@@ -126,17 +127,17 @@ export class Pacer {
   async #awaitProbe(ended: Promise<void>, signal: AbortSignal): Promise<boolean> {
     const over = new AbortController();
     const waitMs = this.#isTried ? longestMs : firstMs;
-    const patience = this.#clock.sleep(waitMs, AbortSignal.any([over.signal, signal]));
+    const patience = this.clock.sleep(waitMs, AbortSignal.any([over.signal, signal]));
     const isOver = await Promise.race([ended.then(() => true), patience.then(() => this.#isTried)]);
     over.abort();
     return isOver;
   }
 
   async #awaitSlot(signal: AbortSignal): Promise<void> {
-    const now = this.#clock.now();
+    const now = this.clock.now();
     const at = Math.max(now, this.#pausedUntil, this.#nextAt);
     this.#nextAt = at + 1_000 / this.#rateAt(at);
-    if (at > now) await this.#clock.sleep(at - now, signal);
+    if (at > now) await this.clock.sleep(at - now, signal);
   }
 
   #learn(report: Report, isProbe: boolean): void {
@@ -154,7 +155,7 @@ export class Pacer {
     this.#faults++;
     if (report.kind === "throttled" && ++this.#throttledInRow >= throttlesInRow) this.#slowDown(report.waitMs);
     if (wasCautious && isProbe) this.#failedProbes++;
-    if (this.#faults >= faultsInRow) this.#pauseUntil(this.#clock.now() + probeWaitMs(this.#failedProbes));
+    if (this.#faults >= faultsInRow) this.#pauseUntil(this.clock.now() + probeWaitMs(this.#failedProbes));
     if (report.kind === "refused" || this.#failedProbes >= this.#probes) this.#stopped ??= report.message;
   }
 
@@ -175,7 +176,7 @@ export class Pacer {
 
   /** Slows down. Throttled requests that arrive during the wait belong to the same burst, so they only prolong the wait. */
   #slowDown(waitMs: number): void {
-    const now = this.#clock.now();
+    const now = this.clock.now();
     const rate = this.#rateAt(now);
     const isKnown = now < this.#pausedUntil;
     this.#pauseUntil(now + waitMs);

@@ -141,7 +141,8 @@ function compileKeywords(expected: Json, operands: JsonObject | undefined): Test
     return (_value, at) => unknown(`${at}: ${showJson(expected)} is not a valid matcher`);
   // The operands as written: a parsed copy loses a member called __proto__.
   const matcher = operands as Matcher;
-  const tests = (Object.keys(matcher) as Keyword[]).map((keyword) => compileKeyword(keyword, matcher));
+  const compile = <K extends Keyword>(keyword: K) => compilers[keyword](matcher[keyword] as Operands[K]);
+  const tests = (Object.keys(matcher) as Keyword[]).map((keyword) => compile(keyword));
   const [only] = tests;
   if (only && tests.length === 1) return only;
   return (value, at, judge) => every(tests, (test) => test(value, at, judge));
@@ -153,20 +154,14 @@ function hasValidOperands(operands: JsonObject): boolean {
   return keywords.length > 0 && keywords.every((key) => matcherSchema.shape[key]?.safeParse(operands[key]).success);
 }
 
-function compileKeyword<K extends Keyword>(keyword: K, matcher: Matcher): Test {
-  return compilers[keyword](matcher[keyword] as Operands[K]);
-}
-
 const compilers: { [K in Keyword]: (operand: Operands[K]) => Test } = {
   equals: (literal) => (value, at) => (sameJson(value, literal) ? yes : differs(at, showJson(literal), value)),
   anyOf: (items) => {
     const tests = items.map(compileMatcher);
-    return (value, at, judge) =>
-      some(
-        tests,
-        (test) => test(value, at, judge),
-        () => differs(at, `any of ${showJson(items)}`, value),
-      );
+    return (value, at, judge) => {
+      const otherwise = () => differs(at, `any of ${showJson(items)}`, value);
+      return some(tests, (test) => test(value, at, judge), otherwise);
+    };
   },
   matches: (pattern) => {
     const regex = compileRegex(pattern);

@@ -16,16 +16,13 @@ export const allDefinitions: Exposure = { kind: "all" };
 
 /** The description of an exposure for reports, next to the name of the model. */
 export function describeExposure({ kind, ranker = "an unnamed ranker" }: Exposure): string {
-  switch (kind) {
-    case "all":
-      return "all definitions shown";
-    case "names":
-      return `names shown, definitions found on the client by ${ranker}`;
-    case "search":
-      return `definitions deferred and found by ${ranker}`;
-    case "host":
-      return "tools shown as the host does";
-  }
+  const descriptions = {
+    all: "all definitions shown",
+    names: `names shown, definitions found on the client by ${ranker}`,
+    search: `definitions deferred and found by ${ranker}`,
+    host: "tools shown as the host does",
+  };
+  return descriptions[kind];
 }
 
 /** The exposure with its ranker in short, for comparisons and tables: `names (keyword 1)`. */

@@ -11,7 +11,6 @@ const sections = {
 } as const;
 
 type Section = { kind: keyof typeof sections | "other" | "preamble"; level: number };
-type SectionedBlock = { block: Block; section: Section };
 
 /** Finds the specified parts of a `SKILL.md`. Steps are the numbered items outside of the sections of other parts. */
 export function parseBody(body: string, bodyLine: number): Structure {
@@ -40,7 +39,7 @@ const isHeading = (block: Block) => block.kind === "heading" && block.level <= 6
 const toLine = (block: Block): SkillLine => ({ text: joinLines(block), line: block.lines[0]?.line ?? 1 });
 
 /** Adds its section to each block. A heading of a lower level than that of the section stays in the section. */
-function assignSections(blocks: readonly Block[]): SectionedBlock[] {
+function assignSections(blocks: readonly Block[]): { block: Block; section: Section }[] {
   let section: Section = { kind: "preamble", level: 0 };
   let titled = false;
   return blocks.map((block) => {

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import * as z from "zod";
 import { importModule } from "../../base/code/module.ts";
+import { squeeze } from "../../base/text/text.ts";
 import { EvalsError, type Location, messageOf, usageError } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import { type SuiteSettings, suiteSettingsSchema } from "../../base/types/suiteFile.ts";
@@ -52,21 +53,15 @@ type Read = Pick<Awaited<ReturnType<typeof readParsed>>, "value" | "location" | 
 
 async function readValue(path: string, file: string): Promise<Read> {
   if (/\.(?:json|ya?ml)$/.test(file)) return await readParsed(path, file);
-  const exported = await importProject(path, file);
+  // Node would wait for the writer of a pipe without end.
+  readNamed("The file", path, { hint: "Replace it with a readable file, or remove it.", location: { file } });
+  const exported = await importModule(path).catch((error: unknown) => {
+    const hint = "Fix the file, or write the same keys in evals.config.yaml.";
+    throw usageError(`The file cannot be loaded: ${squeeze(messageOf(error))}.`, hint, { file });
+  });
   const value: unknown = exported.default;
   if (!isJsonObject(value as Json))
     throw usageError("The file has no object as its default export.", "Write: export default { ... }.", { file });
   const location = (_: Path): Location => ({ file });
   return { value: JSON.parse(JSON.stringify(value)) as Json, location, problems: [] };
-}
-
-async function importProject(path: string, file: string): Promise<{ default?: unknown }> {
-  // Node would wait for the writer of a pipe without end.
-  readNamed("The file", path, { hint: "Replace it with a readable file, or remove it.", location: { file } });
-  try {
-    return await importModule(path);
-  } catch (error) {
-    const hint = "Fix the file, or write the same keys in evals.config.yaml.";
-    throw usageError(`The file cannot be loaded: ${messageOf(error).replace(/\s+/g, " ").trim()}.`, hint, { file });
-  }
 }

@@ -29,7 +29,6 @@ const spaced = (text: string) => splitText(text).map(literal).join(" ws ");
 
 /** The grammar of the calls of a list of tools. */
 export class CallGrammar {
-  readonly #tools: readonly ChatTool[];
   /** Rules by what they permit. */
   readonly #rules = new Map<string, string>();
   /** The rules of schemas that were read; while one is read, any value, because it may contain itself. */
@@ -37,8 +36,7 @@ export class CallGrammar {
   /** By tool the rule of its arguments. */
   readonly #arguments: readonly string[];
 
-  constructor(tools: readonly ChatTool[]) {
-    this.#tools = tools;
+  constructor(private readonly tools: readonly ChatTool[]) {
     this.#arguments = tools.map(({ function: { parameters } }) => this.#toRule(parameters, parameters));
   }
 
@@ -53,7 +51,7 @@ export class CallGrammar {
     const { left, name } = readOpening(written, open) ?? {};
     if (left === undefined || name === undefined) return undefined;
     const end = ` ws ${spaced(/^[\s\]}]*/.exec(close)?.[0].trim() ?? "")}`;
-    const calls = this.#tools.flatMap(({ function: one }, at) => {
+    const calls = this.tools.flatMap(({ function: one }, at) => {
       const rest = one.name.startsWith(name) ? one.name.slice(name.length) : undefined;
       return rest === undefined ? [] : [`${literal(rest)} ${spaced(middle)} ws ${this.#arguments[at]}`];
     });

@@ -28,7 +28,7 @@ import {
  */
 type ListedCase =
   | string
-  | { content: Omit<CaseFile, "id" | "input">; sentences?: readonly string[]; otherwise: string };
+  | { content: Omit<CaseFile, "id" | "input">; sentences?: readonly string[]; otherwise?: string };
 
 /** Where the cases of a format stand, and how each is read. */
 type ListRules = {
@@ -69,7 +69,8 @@ function createListFormat(format: Pick<Format, "name" | "label" | "recognizes"> 
         const named = isId && id !== undefined && { id };
         const prompt = found.content.messages ? {} : { input: query };
         const content = { ...named, ...prompt, ...found.content };
-        return keepJudged(context, common, content, found.sentences ?? [], found.otherwise);
+        const { sentences = [], otherwise = "it expects nothing" } = found;
+        return keepJudged(context, common, content, sentences, otherwise);
       });
       const others = listOtherKeys(asObject(parsed.value), ["version", "description", list ?? ""]);
       return { file: source.file, cases, losses: [...(lost === undefined ? [] : [{ what: lost }]), ...others] };
@@ -106,7 +107,6 @@ export const listFormats: readonly Format[] = [
       return {
         content: { ...(isGiven(context) && { messages }), ...(isGiven(expectedTools) && { expect }) },
         sentences,
-        otherwise: "it expects nothing",
       };
     },
   }),
@@ -130,10 +130,7 @@ export const listFormats: readonly Format[] = [
       // Of a "selection", later a "tool-call", only the first call is scored: any expected tool, with these arguments.
       const names = readTexts(expectedTools, "expectedTools", losses);
       if (names.length > 0)
-        return {
-          content: { expect: expectCall(oneOrSeveral(names), toLiteralArgs(asObject(expectedArgs))) },
-          otherwise: "it expects nothing",
-        };
+        return { content: { expect: expectCall(oneOrSeveral(names), toLiteralArgs(asObject(expectedArgs))) } };
       if (kind === "agent") losses.push({ what: "that an error of a tool fails the task" });
       const wanted = typeof maxTurns === "number" ? maxTurns : 10;
       const most = Math.min(100, Math.max(1, Math.floor(wanted)));
@@ -166,7 +163,7 @@ export const listFormats: readonly Format[] = [
       // In PostHog, a call of any expected tool passes, after any other calls.
       const substitutes = acceptable.length > 0 && { acceptable: oneOrSeveral(acceptable) };
       const expect = { calls: [{ tool: oneOrSeveral(expected), ...substitutes }], extras: true };
-      return { content: { expect, maxTurns: 8 }, sentences, otherwise: "it expects nothing" };
+      return { content: { expect, maxTurns: 8 }, sentences };
     },
   }),
   createListFormat({
@@ -187,7 +184,7 @@ export const listFormats: readonly Format[] = [
       const tool = asText(expected);
       if (tool === undefined && expected !== null)
         return expected === undefined ? "it expects nothing" : "its expected tool is not text";
-      return { content: { expect: { tool: tool ?? "none" } }, otherwise: "it expects nothing" };
+      return { content: { expect: { tool: tool ?? "none" } } };
     },
   }),
   createListFormat({

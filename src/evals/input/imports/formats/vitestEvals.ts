@@ -169,16 +169,12 @@ type Asserted = { calls: FileCall[]; losses: Loss[] };
 function readAsserted({ expressions }: FunctionValue): Asserted {
   const { toolName: names = [], toolArguments = [] } = expressions;
   const known = names.filter((name) => typeof name === "string");
-  return {
-    calls: [...new Set(known)].map((tool) => ({ tool })),
-    losses: [
-      ...names.filter(isUnknown).map((name) => ({
-        what: "an assertion about a tool whose name is not known",
-        detail: explainOther(name),
-      })),
-      ...toolArguments.map((tool) => ({ what: "an assertion about arguments of a call", detail: String(tool) })),
-    ],
-  };
+  const unnamed = "an assertion about a tool whose name is not known";
+  const losses = [
+    ...names.filter(isUnknown).map((name) => ({ what: unnamed, detail: explainOther(name) })),
+    ...toolArguments.map((tool) => ({ what: "an assertion about arguments of a call", detail: String(tool) })),
+  ];
+  return { calls: [...new Set(known)].map((tool) => ({ tool })), losses };
 }
 
 /** `it("name", async ({ run }) => { const expected = { expectedTools: [...] }; await run("input") })`. */
