@@ -1,6 +1,6 @@
 import { readdirSync, type Stats, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { nearest } from "../../base/text/nearest.ts";
+import { didYouMean } from "../../base/text/nearest.ts";
 import { EvalsError, messageOf, type Problem, usageError } from "../../base/types/errors.ts";
 import { hints, maxBytes, readText } from "../parsing/read.ts";
 import {
@@ -110,8 +110,7 @@ function findFormat(name: string): Format {
   const format = formats.find((one) => one.name === name);
   if (format) return format;
   const names = formats.map((one) => one.name);
-  const near = nearest(name, names);
-  const hint = near === undefined ? `Use one of: ${names.join(", ")}.` : `Did you mean "${near}"?`;
+  const hint = didYouMean(name, names, `Use one of: ${names.join(", ")}.`);
   throw usageError(`--from: there is no format "${name}".`, hint);
 }
 

@@ -7,9 +7,8 @@ import { splitSchema } from "../../base/types/suiteFile.ts";
 import { type CaseFiles, overlayFiles, readCaseFiles } from "../parsing/caseFiles.ts";
 import type { ParsedFile } from "../parsing/json.ts";
 
-type Advice = { message: string; hint: string };
 /** A warning that is reported once for all its occurrences, with their number. */
-type Repeated = { describe(times: number): Advice; location: Location; times: number };
+type Repeated = { describe(times: number): { message: string; hint: string }; location: Location; times: number };
 
 /** Collects the problems of an eval file. A problem that many entries share is reported once, with a count. */
 export class ProblemCollector {

@@ -41,22 +41,15 @@ export function readPackage(
     const hashed = hashPackage(location.dir);
     if ("reason" in hashed) return hashed;
     const { warnings, ...parts } = parsed;
-    return {
-      skill: { ...location, ...parts, hash: hashed.hash },
-      warnings: [...warnings, ...hashed.strays.map((stray) => warnStrayLink(stray, location.file))],
-    };
+    for (const { path, reason } of hashed.strays) {
+      const message = `The link ${reason} and is not followed.`;
+      const hint = "Put the file into the package: a host that copies the package would lose it.";
+      warnings.push({ severity: "warning", message, hint, location: { file: join(dirname(location.file), path) } });
+    }
+    return { skill: { ...location, ...parts, hash: hashed.hash }, warnings };
   } catch (error) {
     return { reason: `its files cannot be read: ${messageOf(error)}` };
   }
-}
-
-function warnStrayLink({ path, reason }: { path: string; reason: string }, file: string): Problem {
-  return {
-    severity: "warning",
-    message: `The link ${reason} and is not followed.`,
-    hint: "Put the file into the package: a host that copies the package would lose it.",
-    location: { file: join(dirname(file), path) },
-  };
 }
 
 export type ParsedSkill = Pick<SkillPackage, "name" | "description" | "document"> & { warnings: Problem[] };

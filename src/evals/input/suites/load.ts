@@ -149,9 +149,6 @@ export async function loadLintSettings(file: string, { cwd }: { cwd: string }): 
   return { settings: lintSettingsSchema.parse(parsed.value), location: parsed.location };
 }
 
-/** The cases of a CSV or JSON Lines file, in the form of a suite file, and the place of each. */
-type CaseList = { cases: readonly Json[]; location(index: number): Location };
-
 type Row = { line: number; content: JsonObject };
 
 /** Columns that belong to the case, and those that belong to its `expect`. */
@@ -162,16 +159,14 @@ const columns: readonly string[] = [...caseColumns, ...expectColumns];
 /**
  * Reads the cases of a `.csv` or `.jsonl` file. The columns of a CSV file are `input`, `tool` (several separated by
  * `|`), `args` (a JSON object), `avoid`, `skill`, `id`, `trials`, `passRate` and `maxTurns`; empty cells are ignored. A
- * line of a JSON Lines file has the same keys, or those of a case in a suite. `file` is how messages name it. Throws
- * EvalsError.
+ * line of a JSON Lines file has the same keys, or those of a case in a suite. `file` is how messages name it. Returns them
+ * in the form of a suite file, and the place of each. Throws EvalsError.
  */
-export async function readCaseList(path: string, file: string): Promise<CaseList> {
+export async function readCaseList(path: string, file: string) {
   const text = readNamed("The file of cases", path, { hint: "Its path is relative to the suite.", location: { file } });
   const rows = /\.csv$/i.test(file) ? await readCsv(text, file) : readLines(text, file);
-  return {
-    cases: rows.map(({ content }) => nestExpectation(content)),
-    location: (index) => ({ file, line: rows[index]?.line ?? 1 }),
-  };
+  const location = (index: number): Location => ({ file, line: rows[index]?.line ?? 1 });
+  return { cases: rows.map(({ content }) => nestExpectation(content)), location };
 }
 
 function readLines(text: string, file: string): Row[] {

@@ -95,13 +95,8 @@ function writePrompts(prompts: string[], system: string | undefined, losses: Los
     const first = system === undefined ? input : `${system}\n\n${input}`;
     return { turns: [first, ...later].map((one) => ({ input: one })) };
   }
-  if (system === undefined) return { input };
-  return {
-    messages: [
-      { role: "system" as const, content: system },
-      { role: "user" as const, content: input },
-    ],
-  };
+  const user = { role: "user" as const, content: input };
+  return system === undefined ? { input } : { messages: [{ role: "system" as const, content: system }, user] };
 }
 
 /** The results of mocked tools whose functions return plain data. */

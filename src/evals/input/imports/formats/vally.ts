@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
 import type { CaseFile } from "../../../base/types/suiteFile.ts";
-import { readCaseFiles } from "../../parsing/caseFiles.ts";
+import { type ReadCaseFiles, readCaseFiles } from "../../parsing/caseFiles.ts";
 import { realPath } from "../../parsing/folders.ts";
 import {
   asList,
@@ -166,21 +166,22 @@ export const waza: Format = {
       const prompt = asText(inputs.prompt) ?? asText(entry.prompt);
       const found = readWazaGraders(entry, skill);
       const expect = buildExpectation(found);
-      const files = readFixtures(inputs.files, source);
+      const { files, wrong, binary } = readFixtures(inputs.files, source);
       const losses = [
         ...found.losses,
-        ...files.losses,
+        ...wrong.map(({ message }) => ({ what: "a file that cannot be read", detail: message })),
+        ...binary.map((detail) => ({ what: "a file that is not text", detail })),
         ...listOtherKeys(inputs, ["prompt", "files"]).map(({ what }) => ({ what: `${what} of the inputs` })),
         ...listOtherKeys(entry, known),
       ];
       const common = { name: id ?? prompt ?? "", location: parsed.location(path), losses };
       if (prompt === undefined) return leaveOut(common, "it has no prompt");
       if (entry.enabled === false) return leaveOut(common, "it is not enabled");
-      if (files.missing !== undefined) return leaveOut(common, files.missing);
+      if (wrong.length > 0) return leaveOut(common, "a file of its inputs cannot be read");
       const content = {
         ...(id !== undefined && { id }),
         input: prompt,
-        ...files.content,
+        ...(files.length > 0 && { files }),
         ...(expect && { expect, maxTurns: 8 }),
       };
       return keepJudged(context, common, content, found.sentences, expectsNothing);
@@ -192,26 +193,12 @@ export const waza: Format = {
 
 /**
  * Reads the files of a task with their content, because the suite may be written elsewhere. Paths are relative to the
- * folder `fixtures` next to the evaluation; its tasks are in the same folder or in a subfolder. `missing`: why the task
- * cannot be asked.
+ * folder `fixtures` next to the evaluation; its tasks are in the same folder or in a subfolder.
  */
-function readFixtures(
-  given: Json | undefined,
-  { path }: SourceFile,
-): { content?: Pick<CaseFile, "files">; losses: Loss[]; missing?: string } {
-  if (given === undefined || given === null) return { losses: [] };
+function readFixtures(given: Json | undefined, { path }: SourceFile): ReadCaseFiles {
   const folders = [dirname(path), dirname(dirname(path))].flatMap((dir) => realPath(join(dir, "fixtures")) ?? []);
   const bases = folders.map((dir) => ({ dir, within: dir }));
-  const read = readCaseFiles(given, { bases, where: "the folder fixtures", bytesLeft: 1024 * 1024 });
-  const missing = read.wrong.length > 0 ? "a file of its inputs cannot be read" : undefined;
-  return {
-    ...(read.files.length > 0 && { content: { files: read.files } }),
-    losses: [
-      ...read.wrong.map(({ message }) => ({ what: "a file that cannot be read", detail: message })),
-      ...read.binary.map((detail) => ({ what: "a file that is not text", detail })),
-    ],
-    ...(missing !== undefined && { missing }),
-  };
+  return readCaseFiles(given ?? [], { bases, where: "the folder fixtures", bytesLeft: 1024 * 1024 });
 }
 
 /**
