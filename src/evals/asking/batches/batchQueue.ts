@@ -219,24 +219,22 @@ export class BatchQueue {
 
   /** The id of the newest batch of the account. A fault means that there is no batch API, or no permission for it. */
   async #findNewest(): Promise<string | undefined> {
-    const service = this.service;
     for (let made = 1; ; made++) {
-      const listed = await service.list(undefined, 1, this.#stop);
+      const listed = await this.service.list(undefined, 1, this.#stop);
       if (!("kind" in listed)) return listed[0]?.id;
-      if (!isRetried(listed, made, service.retries) || this.#stop.aborted)
+      if (!isRetried(listed, made, this.service.retries) || this.#stop.aborted)
         throw new Stopped(`the batches of the account cannot be listed: ${listed.message}`);
-      await service.delay(waitMs(made, listed.retryAfterMs), this.#stop);
+      await this.service.delay(waitMs(made, listed.retryAfterMs), this.#stop);
     }
   }
 
   /** Submits the entries, each exactly once. Throws if they cannot be submitted. */
   async #submit(chunk: Chunk, entries: readonly object[]): Promise<undefined> {
-    const service = this.service;
     for (let made = 1; ; made++) {
       // Not aborted when the run is: the id of a batch that is paid for would be lost.
-      const sent = await service.submit(entries, chunk.label, new AbortController().signal);
+      const sent = await this.service.submit(entries, chunk.label, new AbortController().signal);
       const isKnown = typeof sent === "string" || isRefused(sent);
-      if (!isKnown) await service.delay(waitMs(made, sent.retryAfterMs), this.#stop);
+      if (!isKnown) await this.service.delay(waitMs(made, sent.retryAfterMs), this.#stop);
       const batch = typeof sent === "string" ? sent : isKnown ? undefined : await this.#find(chunk);
       if (batch !== undefined) {
         await this.options.ledger.submitted(chunk, batch);
@@ -247,24 +245,23 @@ export class BatchQueue {
         return undefined;
       }
       const { message, isTransient, retryAfterMs } = sent as Fault;
-      if ((isKnown && !isTransient) || made > service.retries || this.#stop.aborted) {
+      if ((isKnown && !isTransient) || made > this.service.retries || this.#stop.aborted) {
         await this.options.ledger.release(chunk.requests);
         throw new Stopped(`the batch ${isKnown ? "was refused" : "could not be submitted"}: ${message}`);
       }
-      if (isKnown) await service.delay(waitMs(made, retryAfterMs), this.#stop);
+      if (isKnown) await this.service.delay(waitMs(made, retryAfterMs), this.#stop);
     }
   }
 
   /** Finds the batch of a submission at the service; undefined if it did not arrive. */
   async #find({ label, after, at, requests }: Chunk): Promise<string | undefined> {
-    const service = this.service;
     const ids = new Set(requests.map(({ id }) => id));
     const unknown = `it is unknown whether the batch of ${count(ids.size, "request")} from ${at} arrived`;
-    const listed = await this.#retry(unknown, () => service.list(after, maxListed, this.#stop));
+    const listed = await this.#retry(unknown, () => this.service.list(after, maxListed, this.#stop));
     const labeled = listed.find((one) => one.label === label);
     if (labeled) return labeled.id;
     if (listed.length >= maxListed) throw new Stopped(`${unknown}: too many batches were submitted since`);
-    if (service.keepsLabels) return undefined;
+    if (this.service.keepsLabels) return undefined;
     for (const { id, status, requests = ids.size } of listed) {
       if (requests !== ids.size || this.options.ledger.has(id)) continue;
       if (status === "running")
@@ -277,7 +274,7 @@ export class BatchQueue {
         isOurs ||= ids.has(one);
       };
       await this.#retry(unknown, async () => {
-        const fault = await service.readResults(id, check, this.#stop);
+        const fault = await this.service.readResults(id, check, this.#stop);
         return isOurs ? "read" : (fault ?? "read");
       });
       if (isOurs) return id;

@@ -41,7 +41,12 @@ export async function codex(id: string, name: string, options: HostOptions): Pro
   const entry = known.find(({ slug }) => slug === name);
   const isPublic = new URL(endpoint.baseUrl).host === new URL(provider.baseUrl).host;
   // It shows every definition to models of other services.
-  if (!entry && isPublic) throw unknownModel(name, version, known);
+  if (!entry && isPublic) {
+    const shown = known.flatMap(({ slug, visibility }) => (visibility === "hide" ? [] : [slug]));
+    const near = nearest(name, shown);
+    const hint = `${near ? `Did you mean "${near}"? ` : ""}Use one of: ${shown.join(", ")}.`;
+    throw usageError(`Codex ${version} does not know the model "${name}".`, hint);
+  }
   const host = describeHost(name, entry, endpoint);
   return createHostModel({ id, host, command, model: name, version: { codex: version }, endpoint, env }, options);
 }
@@ -63,13 +68,6 @@ async function listModels(command: string, env: Readonly<Record<string, string>>
   } finally {
     await rm(home, { recursive: true, force: true, maxRetries: 3 });
   }
-}
-
-function unknownModel(name: string, version: string, known: readonly CatalogEntry[]) {
-  const shown = known.flatMap(({ slug, visibility }) => (visibility === "hide" ? [] : [slug]));
-  const near = nearest(name, shown);
-  const hint = `${near ? `Did you mean "${near}"? ` : ""}Use one of: ${shown.join(", ")}.`;
-  return usageError(`Codex ${version} does not know the model "${name}".`, hint);
 }
 
 /** The fields of a model that make Codex defer tools or offer them only to code. */

@@ -2,7 +2,7 @@ import { copyFile, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, symli
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
-import { type Exit, startGroup } from "../../base/processes/group.ts";
+import { startGroup } from "../../base/processes/group.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import type { Shown } from "../../base/types/exposure.ts";
 import type { HostedTrial, HostModel, Message } from "../../base/types/model.ts";
@@ -213,16 +213,13 @@ async function runProgram(
     output = (output + text).slice(-maxOutput);
   });
   stop.signal.addEventListener("abort", () => void end(), { once: true });
-  const exit = describeExit(await ended);
+  const exit = await ended;
   child.stdout.destroy();
   child.stderr.destroy();
-  return { ...exit, output, stderr: stderrTail().slice(-maxStderr) };
-}
-
-function describeExit(exit: Exit): { how: string; isSuccess: boolean } {
-  if ("error" in exit) return { how: `could not be started: ${exit.error.message}`, isSuccess: false };
+  const printed = { output, stderr: stderrTail().slice(-maxStderr) };
+  if ("error" in exit) return { how: `could not be started: ${exit.error.message}`, isSuccess: false, ...printed };
   const { code, signal } = exit;
-  return { how: signal ? `was killed by ${signal}` : `exited with code ${code}`, isSuccess: code === 0 };
+  return { how: signal ? `was killed by ${signal}` : `exited with code ${code}`, isSuccess: code === 0, ...printed };
 }
 
 /** The outcome of a conversation that ended without being stopped. Exit code 0 does not prove success. */

@@ -67,7 +67,17 @@ export async function askRemote(
       const make = () => attempt(own.signal);
       const result = await pacer.send(own.signal, make, (one) => readReport(one, made, pacer, `${suite}/${id}`));
       if (signal.aborted) return { ...cancelled, ...(lost && { lost }) };
-      if (!result) return notAsked(pacer.stopped ?? "", total > 1, lost);
+      if (!result) {
+        // The trial runs again when the run is resumed. Without any attempt it counts as cancelled, and need not be recorded.
+        const message = boundMessage(`not asked again: the model was stopped after: ${pacer.stopped ?? ""}`);
+        return {
+          kind: "broken",
+          stage: total > 1 ? "model" : "cancelled",
+          message,
+          again: true,
+          ...(lost && { lost }),
+        };
+      }
       if (result.kind === "turn") {
         const turn = { ...result.turn, ms: performance.now() - startedAt, ...(resent > 0 && { resent }) };
         return { kind: "turn", turn, native: result.native, ...(lost && { lost }) };
@@ -87,15 +97,6 @@ export async function askRemote(
   } finally {
     signal.removeEventListener("abort", abort);
   }
-}
-
-/**
- * The reply to a request that was not sent because the model was stopped. The trial runs again when the run is resumed. One
- * without any attempt counts as cancelled, so it need not be recorded.
- */
-function notAsked(why: string, wasAsked: boolean, lost: Usage | undefined): Reply {
-  const message = boundMessage(`not asked again: the model was stopped after: ${why}`);
-  return { kind: "broken", stage: wasAsked ? "model" : "cancelled", message, again: true, ...(lost && { lost }) };
 }
 
 /** A request that is throttled more often than this counts every further time as a failure. */

@@ -46,8 +46,6 @@ export const messages = defineProtocol({
     const others = all.filter(({ role }) => role !== "assistant");
     const outputs = others.flatMap(({ content }) => content.filter(({ type }) => type === "tool_result").map(toOutput));
     const last = others.findLastIndex(({ content }) => content.some(({ type }) => type === "tool_result"));
-    const textsOf = (content: readonly { type: string; text: string }[]) =>
-      content.flatMap((one) => (one.type === "text" ? [one.text] : []));
     return {
       model,
       tools: tools.map(({ name, description, defer_loading }) => ({ name, description, deferred: defer_loading })),
@@ -73,10 +71,17 @@ export const messages = defineProtocol({
   },
 });
 
+const textsOf = (content: readonly { type: string; text: string }[]) =>
+  content.flatMap((one) => (one.type === "text" ? [one.text] : []));
+
 function toOutput({ tool_use_id, content, is_error }: z.infer<typeof block>): ToolOutput {
   const found = content.flatMap(({ type, tool_name }) => (type === "tool_reference" ? [tool_name] : []));
-  const texts = content.flatMap((one) => (one.type === "text" ? [one.text] : []));
-  return { callId: tool_use_id, text: texts.join("\n"), isError: is_error, ...(found.length > 0 && { found }) };
+  return {
+    callId: tool_use_id,
+    text: textsOf(content).join("\n"),
+    isError: is_error,
+    ...(found.length > 0 && { found }),
+  };
 }
 
 const anyObject = z.looseObject({}).transform((value) => value as JsonObject);

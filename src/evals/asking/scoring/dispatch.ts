@@ -1,12 +1,18 @@
 import { listProperties } from "../../base/jsonSchema/keywords.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
 import type { Location, Problem } from "../../base/types/errors.ts";
-import { isJsonObject, type Json, type JsonObject, parseExactJson, writeExactJson } from "../../base/types/json.ts";
+import {
+  getAtPath,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  parseExactJson,
+  writeExactJson,
+} from "../../base/types/json.ts";
 import { type Expectation, listExpectedCalls } from "../../base/types/suite.ts";
 import type { Dispatch, DispatchRules } from "../../base/types/suiteFile.ts";
 import { joinText, type Tool, type Toolset } from "../../base/types/tool.ts";
 import type { Call, ToolSearch, Turn } from "../../base/types/trial.ts";
-import { own } from "./matchers.ts";
 
 /** Reads an executed call. A call through a dispatcher gets `inner`; a search gets its role, and is returned. */
 export type ReadDispatch = (call: Call) => { call: Call; search?: ToolSearch };
@@ -73,10 +79,7 @@ function listHidden(expect: Expectation | undefined, { tools }: Toolset) {
 
 /** The value at a dotted path; undefined where there is none. */
 function readArgument(args: JsonObject, path: string | undefined): Json | undefined {
-  if (path === undefined) return undefined;
-  return path.split(".").reduce<Json | undefined>((value, key) => {
-    return isJsonObject(value) ? own(value, key) : undefined;
-  }, args);
+  return path === undefined ? undefined : getAtPath(args, path.split("."));
 }
 
 /** Without a path, all other arguments. Arguments that are given as JSON text are parsed. */

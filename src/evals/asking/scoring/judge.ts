@@ -115,10 +115,7 @@ Answer with one JSON object and nothing else, with every number exactly once:
 {"answers": [{"number": 1, "evidence": "...", "reason": "...", "verdict": "met"}]}`;
 
 /** The request that asks a judge about all criteria of a trial, and the required form of the answer. */
-export function buildJudgeRequest({ transcript, questions }: JudgeQuestions): {
-  messages: Message[];
-  answerSchema: JsonObject;
-} {
+export function buildJudgeRequest({ transcript, questions }: JudgeQuestions) {
   const entries = [...transcript, ...questions.flatMap((question, index) => buildValueEntries(question, index + 1))];
   const criteria = questions.map((question, index) => `${index + 1}. ${renderCriterion(question, index + 1)}`);
   const marker = createMarker([...criteria, ...entries.flatMap(({ label, text }) => [label, text])]);
@@ -187,8 +184,6 @@ export function hashPrompt(): string {
 /** A match for each criterion in their order, or why the judge's reply cannot be used. */
 export type Reading = { kind: "answered"; matches: readonly Match[] } | { kind: "broken"; why: string };
 
-type Answer = z.infer<typeof judgmentSchema>["answers"][number];
-
 /**
  * Reads a judge's reply without trusting it. A verdict counts only with evidence that occurs verbatim (except white
  * space) in what the model did, or in the value in question; otherwise it is "cannot tell". Missing, repeated or invented
@@ -244,7 +239,7 @@ function parseAnswer(text: string, count: number): z.infer<typeof judgmentSchema
 }
 
 function toMatch(
-  { evidence, reason, verdict }: Answer,
+  { evidence, reason, verdict }: z.infer<typeof judgmentSchema>["answers"][number],
   question: JudgeQuestion,
   number: number,
   all: Transcript,

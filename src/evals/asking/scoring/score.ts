@@ -1,6 +1,6 @@
 import type { Discovery } from "../../base/types/exposure.ts";
 import { type EvalFile, skillEntryName } from "../../base/types/skill.ts";
-import { type Case, type Expectation, type ExpectedCall, listExpectedCalls } from "../../base/types/suite.ts";
+import { type Case, type Expectation, listExpectedCalls } from "../../base/types/suite.ts";
 import type { Toolset } from "../../base/types/tool.ts";
 import type { Assertion, Call, Score, Turn } from "../../base/types/trial.ts";
 import {
@@ -72,12 +72,11 @@ function followListChanges({ hash, tools }: Toolset, turns: readonly Turn[]): { 
 function createListGrader(one: GradedCase & Pick<Case, "turns">, toolset: Toolset, options: GraderOptions): Grade {
   const { turns: messages, ...whole } = one;
   const own = listOwnTools(one, toolset);
-  if (!messages) return createPartGrader(whole, toolset, own, options);
+  const create = (part: GradedCase) => createPartGrader(part, toolset, own, options);
+  if (!messages) return create(whole);
   const isWhole = whole.expect || whole.assertions || whole.expectedFiles || whole.expectedBehavior.length > 0;
-  const ofWhole = isWhole ? createPartGrader(whole, toolset, own, options) : undefined;
-  const ofTurns = messages.map(({ expect }) =>
-    expect ? createPartGrader({ expect, expectedBehavior: [] }, toolset, own, options) : undefined,
-  );
+  const ofWhole = isWhole ? create(whole) : undefined;
+  const ofTurns = messages.map(({ expect }) => expect && create({ expect, expectedBehavior: [] }));
   return (turns, judge, deferred, workspace) => {
     const parts = ofTurns.flatMap((gradeTurn, at): PartScore[] => {
       const replies = turns.filter(({ userTurn = 1 }) => userTurn === at + 1);
@@ -122,7 +121,6 @@ function createPartGrader(
   const expected = labelExpectation(expect);
   const lookup = getLookup(toolset);
   const assess = compileExpectation(expect, unjudged === undefined ? lookup : { ...lookup, unjudged });
-  const avoid = new Set(expect?.avoid);
   const hasSkills = offersSkills(toolset);
   // A keyword search writes nothing.
   const checkFiles = compileFiles(unjudged === undefined ? expectedFiles : undefined);
@@ -130,7 +128,7 @@ function createPartGrader(
     const activity = readActivity(turns, own);
     const assessed = withWritten(turns, lookup.names, activity, assess(activity, judge));
     const given = withoutAnswer(expect, activity, assessed);
-    const { selection, picked, checks, unchecked, substituted } = withAvoided(expect, avoid, activity, given);
+    const { selection, picked, checks, unchecked, substituted } = withAvoided(expect, activity, given);
     const behaviors = expectedBehavior.map((criterion): Assertion => {
       return { what: `behavior: ${criterion}`, ...judge({ about: "behavior", criterion }) };
     });
@@ -185,7 +183,12 @@ function compileExpectation(expect: Expectation | undefined, lookup: ToolLookup)
     case "skill":
       return (activity) => assessSkill(expect.skill, activity);
     case "none":
-      return (activity) => assessNone(activity, lookup);
+      return ({ first }) => {
+        const [head] = first;
+        if (!head) return { selection: "abstained", picked: noneLabel, checks: [{ what: "tool", met: "yes" }] };
+        const why = `expected no call, got ${labelCalls(first, lookup.find)}`;
+        return fail("over-triggered", labelCalls([head], lookup.find), why);
+      };
     default:
       // No tool is required: there is only `avoid`, or sentences.
       return ({ first, all }) => ({
@@ -239,12 +242,6 @@ function compileAny(expect: Extract<Expectation, { kind: "any" }>, lookup: ToolL
   };
 }
 
-function assessNone({ first }: Activity, { find }: ToolLookup): Assessment {
-  const [head] = first;
-  if (!head) return { selection: "abstained", picked: noneLabel, checks: [{ what: "tool", met: "yes" }] };
-  return fail("over-triggered", labelCalls([head], find), `expected no call, got ${labelCalls(first, find)}`);
-}
-
 /** Whether a skill was loaded in any turn (`none`: whether no skill was), whatever else was loaded or called. */
 function assessSkill(skill: string, { loaded }: Activity): Assessment {
   const picked = loaded.map(skillEntryName).join(" + ") || noneLabel;
@@ -293,22 +290,15 @@ function withWritten(
 }
 
 /** A call of a tool to avoid determines the selection, whatever else went wrong. */
-function withAvoided(
-  expect: Expectation | undefined,
-  avoid: ReadonlySet<string>,
-  { all }: Activity,
-  assessed: Assessment,
-): Assessment {
+function withAvoided(expect: Expectation | undefined, { all }: Activity, assessed: Assessment): Assessment {
+  const avoid = new Set(expect?.avoid);
   if (avoid.size === 0) return assessed;
   const called = [...new Set(all.map(({ tool }) => tool).filter((tool) => avoid.has(tool)))];
   if (called.length === 0) return { ...assessed, checks: [...assessed.checks, { what: "avoid", met: "yes" }] };
   const why = `expected no call of ${[...avoid].join(", ")}, got ${called.join(", ")}`;
-  return {
-    ...assessed,
-    selection: expect?.kind === "none" || expect?.kind === "avoid" ? "over-triggered" : "wrong-tool",
-    picked: called.join(" + "),
-    checks: [...assessed.checks, { what: "avoid", met: "no", why }],
-  };
+  const selection = expect?.kind === "none" || expect?.kind === "avoid" ? "over-triggered" : "wrong-tool";
+  const checks: Assertion[] = [...assessed.checks, { what: "avoid", met: "no", why }];
+  return { ...assessed, selection, picked: called.join(" + "), checks };
 }
 
 /**
@@ -326,13 +316,11 @@ function assessDiscovery(
   if (expected.length === 0 || deferred.size === 0) return undefined;
   const queries = searches.length > 0 && { queries: searches.map(({ query }) => query) };
   const tools = expected.map((call) => {
-    const rank = findRank(call, searches);
-    const isShown = call.tools.some((tool) => !deferred.has(tool));
-    return {
-      rank,
-      isFound: isShown || rank !== undefined,
-      isChosen: all.some(({ tool }) => call.tools.includes(tool)),
-    };
+    // From 1, in the first search that found one.
+    const ranks = searches.map(({ found }) => 1 + found.findIndex((name) => call.tools.includes(name)));
+    const rank = ranks.find((one) => one > 0);
+    const isFound = rank !== undefined || call.tools.some((tool) => !deferred.has(tool));
+    return { rank, isFound, isChosen: all.some(({ tool }) => call.tools.includes(tool)) };
   });
   const missed = tools.find(({ isChosen }) => !isChosen);
   const rank = (missed ?? tools.find((one) => one.rank !== undefined))?.rank;
@@ -361,13 +349,4 @@ function explainDiscovery({ outcome, rank, queries = [] }: Discovery, { builtIns
     "not-searched": "no tool was searched for",
   };
   return { what: "search", met: "no", why: why[outcome] + instead };
-}
-
-/** The rank of an expected tool, from 1, in the first search that found one. */
-function findRank({ tools }: ExpectedCall, searches: Activity["searches"]): number | undefined {
-  for (const { found } of searches) {
-    const at = found.findIndex((name) => tools.includes(name));
-    if (at >= 0) return at + 1;
-  }
-  return undefined;
 }

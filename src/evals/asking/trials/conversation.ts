@@ -184,20 +184,17 @@ export function createConversation(
   const { case: one, toolset } = planned;
   const skills = presenter.skills(plannedCell);
   const files = one.files ?? [];
-  const readable = measuresBehavior(one);
+  const access = { readable: measuresBehavior(one), writable: isWritable(one) };
   const entries = orderTools(toolset.tools.filter(isSkill), orderSeed);
   const instructions = renderInstructions(listInstructions(toolset.tools));
   const offer = offerSkills(entries, skills?.form ?? "skill-tool", {
     files: files.map(({ path }) => path),
-    writable: isWritable(one),
-    readable,
+    ...access,
     listing: skills?.listing,
   });
   const readDispatch = createDispatchReader(one.dispatch, one.expect, toolset);
-  const library = createLibrary(skills ?? noSkills, new Set(offer.catalog?.map(({ name }) => name)), files, {
-    readable,
-    writable: isWritable(one),
-  });
+  const offered = new Set(offer.catalog?.map(({ name }) => name));
+  const library = createLibrary(skills ?? noSkills, offered, files, access);
   let ordered: readonly OfferedTool[] | undefined;
   let search: TrialSearch | undefined;
   const show = ({ hash, tools: listed }: Toolset): Shown => {

@@ -206,8 +206,7 @@ export function orderTools(
     : orderOnLine(tools, orderSeed % lines, location, getName);
 }
 
-type Order = { seed?: number; ordered: readonly OfferedTool[] };
-const lastOrder = once((_tools: readonly OfferedTool[]): Order => ({ ordered: [] }));
+const lastOrder = once((tools: readonly OfferedTool[]) => ({ seed: Number.NaN, ordered: tools }));
 
 /** As `orderTools`, but keeps the last order of each list, because a plain run repeats it for every case. */
 export function orderToolsOnce(

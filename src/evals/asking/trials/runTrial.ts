@@ -1,6 +1,5 @@
 import { excerpt } from "../../base/text/text.ts";
 import { messageOf } from "../../base/types/errors.ts";
-import type { Shown } from "../../base/types/exposure.ts";
 import type { HostModel } from "../../base/types/model.ts";
 import { addCost, type Broken, type Judging, type Score, type Trial, type Turn } from "../../base/types/trial.ts";
 import { createDispatchReader, listDispatchedTools, readDispatchedTurns } from "../scoring/dispatch.ts";
@@ -105,23 +104,21 @@ function breakOn(what: string, thrown: unknown): Broken {
 
 async function grade(
   plannedCell: PlannedCell,
-  { turns, shown, deferred = listDeferred(shown), workspace }: HostAnswer,
+  { turns, shown, deferred: unshown, workspace }: HostAnswer,
   context: TrialContext,
   signal: AbortSignal,
 ): Promise<Graded | Broken> {
   try {
     const { case: one, toolset } = plannedCell.planned;
+    // A host shows everything else from the start.
+    const byHost = shown && new Set([...shown.tools.deferred, ...shown.tools.named, ...shown.tools.hidden]);
+    const deferred = unshown ?? byHost;
     const dispatched = listDispatchedTools(one.dispatch, one.expect, toolset);
     const all = dispatched ? new Set([...(deferred ?? []), ...dispatched]) : deferred;
     return await context.grade(plannedCell, turns, signal, { deferred: all, workspace });
   } catch (thrown) {
     return breakOn("the grading of the answer", thrown);
   }
-}
-
-/** The tools whose definitions a host did not show from the start; undefined if unknown. */
-function listDeferred(shown: Shown | undefined): ReadonlySet<string> | undefined {
-  return shown && new Set([...shown.tools.deferred, ...shown.tools.named, ...shown.tools.hidden]);
 }
 
 async function answer(plannedCell: PlannedCell, context: TrialContext, signal: AbortSignal): Promise<HostAnswer> {

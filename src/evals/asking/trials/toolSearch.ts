@@ -35,40 +35,41 @@ export function indexTools(tools: readonly OfferedTool[], ranker: RankerName): T
 export class TrialSearch {
   /** The prompt section that names the deferred tools; empty if there are none. */
   readonly prompt: string;
-  #index: ToolIndex;
-  #loaded: OfferedTool[];
-  readonly #names: Set<string>;
+  #loaded: OfferedTool[] = [];
+  readonly #names = new Set<string>();
 
   /** `tools` are in the order in which they are shown. */
-  constructor(index: ToolIndex, tools: readonly OfferedTool[]) {
-    this.#index = index;
-    this.#loaded = tools.filter(({ name }) => !index.deferred.has(name));
-    this.#names = new Set(this.#loaded.map(({ name }) => name));
-    const deferred = tools.filter(({ name }) => index.deferred.has(name));
-    this.prompt = deferred.length === 0 ? "" : renderNames(deferred);
+  constructor(
+    private index: ToolIndex,
+    tools: readonly OfferedTool[],
+  ) {
+    this.update(index, tools);
+    const list = tools.filter(({ name }) => index.deferred.has(name)).map(({ name }) => `- ${name}`);
+    const how = `The definitions of these tools are not loaded. Load those that you need with ${searchToolName} before you call them:`;
+    this.prompt = list.length === 0 ? "" : [how, "", ...list].join("\n");
   }
 
   /** Searches another list from now on; what is loaded stays loaded. Returns itself. */
   update(index: ToolIndex, tools: readonly OfferedTool[]): this {
     for (const { name } of tools) if (!index.deferred.has(name)) this.#names.add(name);
-    this.#index = index;
+    this.index = index;
     this.#loaded = tools.filter(({ name }) => this.#names.has(name));
     return this;
   }
 
   /** Shown names of the tools whose definitions are not shown from the start. */
   get deferred(): ReadonlySet<string> {
-    return this.#index.deferred;
+    return this.index.deferred;
   }
 
   /** Describes the search in a request, for models that do not read prompts, such as `lexical`. */
   get loader(): Pick<ModelRequest, "loader"> {
-    return this.prompt === "" ? {} : { loader: { tool: searchToolName, ranker: this.#index.ranker } };
+    return this.prompt === "" ? {} : { loader: { tool: searchToolName, ranker: this.index.ranker } };
   }
 
   /** The definitions to show now: the initial ones, those that searches found, and the search itself. */
   get tools(): readonly OfferedTool[] {
-    return this.prompt === "" ? this.#loaded : [...this.#loaded, searchTools[this.#index.ranker]];
+    return this.prompt === "" ? this.#loaded : [...this.#loaded, searchTools[this.index.ranker]];
   }
 
   /** Executes a call of the search. Found names are shown names. Returns undefined for other calls. */
@@ -79,7 +80,7 @@ export class TrialSearch {
       return { execution: createTextResult("Give a query, a text.", true), search: { query: "", found: [] } };
     }
     const limit = typeof wanted === "number" && wanted >= 1 ? Math.min(Math.floor(wanted), limits.most) : limits.usual;
-    const found = this.#index.rank(query, limit);
+    const found = this.index.rank(query, limit);
     if (found.kind === "refused")
       return { execution: createTextResult(found.reason, true), search: { query, found: [] } };
     const tools = found.ranked.map(({ document }) => document.tool);
@@ -94,23 +95,14 @@ export class TrialSearch {
   }
 }
 
-function renderNames(deferred: readonly OfferedTool[]): string {
-  const list = deferred.map(({ name }) => `- ${name}`);
-  const how = `The definitions of these tools are not loaded. Load those that you need with ${searchToolName} before you call them:`;
-  return [how, "", ...list].join("\n");
-}
-
-const queries: Readonly<Record<RankerName, string>> = {
-  keyword:
-    'Keywords, which are compared with names and descriptions as written; "+word" must occur; "select:<name>,<name>" loads tools by their names',
-  bm25: "What the tool is for, in plain words",
-  regex: 'A regular expression for names, descriptions and parameters, for example "(?i)weather|forecast"',
-};
-
 const searchTools: Readonly<Record<RankerName, OfferedTool>> = {
-  keyword: createSearchTool(queries.keyword),
-  bm25: createSearchTool(queries.bm25),
-  regex: createSearchTool(queries.regex),
+  keyword: createSearchTool(
+    'Keywords, which are compared with names and descriptions as written; "+word" must occur; "select:<name>,<name>" loads tools by their names',
+  ),
+  bm25: createSearchTool("What the tool is for, in plain words"),
+  regex: createSearchTool(
+    'A regular expression for names, descriptions and parameters, for example "(?i)weather|forecast"',
+  ),
 };
 
 function createSearchTool(meaning: string): OfferedTool {
