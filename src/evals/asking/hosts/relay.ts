@@ -82,7 +82,7 @@ export function offerTools(
     const byOwnName = new Map(group.map((tool, at) => [readOwnName(shown[at] ?? tool), tool]));
     const route = relay.serve({
       name,
-      tools: shown.map((tool) => ({ ...tool, name: readOwnName(tool) })),
+      tools: shown.map((tool) => (tool.ownName === undefined ? tool : { ...tool, name: tool.ownName })),
       onListed: () => void unlisted.delete(name),
       ...(text && { instructions: text }),
       call: (named, args, id) => {
