@@ -76,8 +76,10 @@ const existing =
   /\b(?:person|people|full name|players?|artists?|authors?|athletes?|celebrity|company|club|book|game)\b/i;
 /** Tools whose queries are in SQL, and words in the names of tools whose paths are folders. */
 const sqlTool = /\bSQL\b|\b(?:postgres\w*|sqlite|mysql|mariadb|duckdb|bigquery|snowflake)\b/i;
+/** Values by what a parameter or its tool says. */
+type ValuesBySubject = readonly (readonly [said: RegExp, values: readonly string[]])[];
 /** Statements of SQL for tools that do not only read, by what their texts say. */
-const statements: readonly (readonly [said: RegExp, values: readonly string[]])[] = [
+const statements: ValuesBySubject = [
   [
     /\bcreate\w*\b[^.]{0,20}\btable\b/i,
     ["CREATE TABLE suppliers (name TEXT, phone TEXT)", "CREATE TABLE visits (day TEXT, pages INTEGER)"],
@@ -88,7 +90,7 @@ const statements: readonly (readonly [said: RegExp, values: readonly string[]])[
   ],
 ];
 /** Search texts, by what is searched. */
-const subjects: readonly (readonly [said: RegExp, values: readonly string[]])[] = [
+const subjects: ValuesBySubject = [
   [/\bgeocod\w*|\baddress(?:es)?\b|\bplaces?\b|\bmaps?\b/i, ["Brandenburg Gate, Berlin", "221B Baker Street, London"]],
   [/\b(?:papers?|journals?|literature|PubMed|arXiv)\b/i, ["sleep and memory", "effects of caffeine"]],
   [/\b(?:docs|documentation|guides?)\b/i, ["how to set up caching", "how to run tests"]],
@@ -96,7 +98,7 @@ const subjects: readonly (readonly [said: RegExp, values: readonly string[]])[] 
   [/\bcode\b/i, ["parse a date", "retry a request"]],
 ];
 /** Files, by what they are. */
-const fileKinds: readonly (readonly [said: RegExp, values: readonly string[]])[] = [
+const fileKinds: ValuesBySubject = [
   [/\b(?:svg|logo|icon)s?\b/i, ["logo.svg", "icon.svg"]],
   [/\b(?:images?|png|jpe?g|photos?|screenshots?)\b/i, ["photo.png", "chart.png"]],
   [/\b(?:fonts?|ttf)\b/i, ["Inter.ttf", "Lora.ttf"]],
