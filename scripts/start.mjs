@@ -19,11 +19,15 @@ async function evals(args, exitCode = 0) {
   process.exit(1);
 }
 
-/** Prints a command, and the lines of its output that match, without the sentence that goes on in the next line. */
-function show(command, out, pattern) {
-  const lines = out.split("\n").filter((line) => pattern.test(line));
-  const whole = lines.map((line) => line.replace(/ ·$|(?<=\.) [^.]*[^.]$/, ""));
-  console.log(`\n$ evals ${command}\n${whole.join("\n")}`);
+/** Prints a command, and the paragraphs of its output that begin with these words, without what is next. Fails without one. */
+function show(command, out, ...begins) {
+  const paragraphs = out.split("\n\n");
+  const shown = begins.map((begin) => {
+    const found = paragraphs.find((one) => one.startsWith(begin));
+    if (found === undefined) throw new Error(`evals ${command} printed no "${begin}":\n${out}`);
+    return found.replace(/\n {2}Next: [\s\S]*$/, "");
+  });
+  console.log(`\n$ evals ${command}\n${shown.join("\n\n")}`);
 }
 
 const name = "@modelcontextprotocol/server-filesystem";
@@ -47,7 +51,7 @@ cases:
 console.log(
   `The ${tools.length} tools of ${name}, a suite of five queries, and the built-in keyword search as the model:`,
 );
-show("run --accept", await evals(["run", "--accept"]), /^[✓✗] /);
+show("run --accept", await evals(["run", "--accept"]), "SMOKE CHECK");
 
 const tool = tools.find((one) => one.name === "get_file_info");
 const shorter = "Get details of a file.";
@@ -57,8 +61,8 @@ console.log(
 tool.description = shorter;
 writeTools();
 const checked = await evals(["run", "--fail-on", "changed"], 1);
-show("run --fail-on changed", checked, /^(CHANGED \d|✗ )/);
-show("blame", await evals(["blame"]), /^(BLAMED| {2}Reverting|Case )/);
+show("run --fail-on changed", checked, "CHANGED", "Confusions that grew");
+show("blame", await evals(["blame"]), "BLAMED", "Case ");
 
 const [record] = readdirSync(join(dir, "reports")).filter((one) => checked.includes(one));
 console.log(`
