@@ -181,7 +181,7 @@ it("leaves out a pair of which one tool reads and the other changes something", 
       names.map((name) => tool(name, "The orientation of the screen.")),
       "evals lint x",
     );
-  expect(alike("get_orientation", "set_orientation")).toEqual([text("No two of them are alike in words and effect.")]);
+  expect(alike("get_orientation", "set_orientation")).toEqual([text("No two tools are alike.")]);
   expect(alike("get_orientation")).toEqual([text(undefined)]);
   expect(alike("get_orientation", "read_orientation")).toHaveLength(2);
 });

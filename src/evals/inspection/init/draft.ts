@@ -206,7 +206,8 @@ const spell = (name: string) => splitName(name).join(" ") || name;
 function phraseName(name: string, common: ReadonlySet<string>): string {
   const words = splitName(name).filter((word) => word !== "tool");
   const verb = findVerb(words);
-  const own = words.slice(words.findIndex((word) => word === verb || !common.has(word)));
+  const first = words.findIndex((word) => word === verb || !common.has(word));
+  const own = words.slice(Math.max(0, first));
   if (verb === undefined) return `I need this: ${own.join(" ") || name}`;
   return ["Please", verb, ...own.filter((word) => word !== verb)].join(" ");
 }

@@ -24,16 +24,16 @@ export function describeSize(tools: readonly Tool[]): string {
   return `${count(tools.length, "tool")} · about ${integer(tokens)} tokens per request (${share} of a 200k context)`;
 }
 
-/** Tools with fewer tokens in all are no burden, whichever is the largest. */
+/** Of a list with fewer tokens in all, none is worth naming. */
 const leastTokens = 1000;
 const maxLargest = 3;
 
 /** The tools that take the most of a large list. */
 function describeLargest(tools: readonly Tool[]): string | undefined {
+  if (tools.length <= maxLargest || countListTokens(tools) < leastTokens) return undefined;
   const sizes = tools.map((tool) => ({ name: tool.name, tokens: countListTokens([tool]) }));
   const largest = sizes.sort((a, b) => b.tokens - a.tokens).slice(0, maxLargest);
-  if (tools.length <= maxLargest || countListTokens(tools) < leastTokens) return undefined;
-  return `Largest: ${largest.map(({ name, tokens }) => `${name} ${integer(tokens)}`).join(", ")} (evals tools lists all).`;
+  return `Largest: ${largest.map(({ name, tokens }) => `${name} ${integer(tokens)}`).join(", ")} (\`evals tools\` lists all).`;
 }
 
 const maxPairs = 3;
@@ -47,7 +47,8 @@ export function listMixedUp(named: readonly Named[], lintCommand: string): Block
     const why = explainPair(one, other, similarity, shared);
     return why === undefined ? [] : [{ text: [{ code: a }, " / ", { code: b }], items: [why] }];
   });
-  if (pairs.length === 0) return [text(named.length > 1 ? "No two of them are alike in words and effect." : undefined)];
+  const noun = named[0]?.inputSchema ? "tools" : "skills";
+  if (pairs.length === 0) return [text(named.length > 1 ? `No two ${noun} are alike.` : undefined)];
   const all: Item[] = pairs.length > maxPairs ? [{ text: "All pairs:", command: `${lintCommand} --confusable` }] : [];
   return section("Look alike, so a model may mix them up", [list("pair", pairs, maxPairs), list("command", all)]);
 }
@@ -105,7 +106,7 @@ export function listFindings(found: readonly Finding[], lintCommand: string): Bl
     return { text: [{ strong: severity }, ` ${rule}${more}: `, ...where, { code: message, max: maxMessage }] };
   });
   const hints = found.length - findings.length;
-  const more = hints === 0 ? "" : ` ${count(hints, "hint")}: ${lintCommand} --all`;
+  const more = hints === 0 ? "" : ` ${count(hints, "info")}: ${lintCommand} --all`;
   if (findings.length === 0) return [text(`Lint: no errors, no warnings.${more}`)];
   const errors = findings.filter(({ severity }) => severity === "error").length;
   const title = `Lint: ${count(errors, "error")}, ${count(findings.length - errors, "warning")} (${lintCommand})`;
