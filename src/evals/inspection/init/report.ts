@@ -105,9 +105,11 @@ export function listFindings(found: readonly Finding[], lintCommand: string): Bl
     const where = location?.tool === undefined ? [] : [{ code: location.tool }, ": "];
     return { text: [{ strong: severity }, ` ${rule}${more}: `, ...where, { code: message, max: maxMessage }] };
   });
-  const hints = found.length - findings.length;
-  const more = hints === 0 ? "" : ` ${count(hints, "info")}: ${lintCommand} --all`;
-  if (findings.length === 0) return [text(`Lint: no errors, no warnings.${more}`)];
+  const infos = found.length - findings.length;
+  const clean = "Lint: no errors, no warnings";
+  if (findings.length === 0 && infos === 0) return [text(`${clean}.`)];
+  if (findings.length === 0)
+    return [list("command", [{ text: `${clean}, ${count(infos, "info")}:`, command: `${lintCommand} --all` }])];
   const errors = findings.filter(({ severity }) => severity === "error").length;
   const title = `Lint: ${count(errors, "error")}, ${count(findings.length - errors, "warning")} (${lintCommand})`;
   return section(title, [list("rule", rules, maxRules)]);
