@@ -84,18 +84,15 @@ function createHostChecks(address: string, isLocal: boolean, allowHosts: readonl
 /** Streamable HTTP without sessions: every request has its own server, because `echo` remembers nothing. */
 class StreamableEndpoint {
   readonly path = "/mcp";
-  readonly #name: string;
 
-  constructor(name: string) {
-    this.#name = name;
-  }
+  constructor(private readonly name: string) {}
 
   async answer(request: IncomingMessage, response: ServerResponse, checks: HostChecks): Promise<void> {
     if (request.url !== this.path) return refuse(response, 404, `The endpoint is ${this.path}.`);
     // Without sessions, there is no stream to open and nothing to delete.
     if (request.method !== "POST") return refuse(response, 405, "Use POST.");
     const transport = new StreamableHTTPServerTransport(checks);
-    const server = createServer(this.#name);
+    const server = createServer(this.name);
     response.once("close", () => void server.close());
     // With exactOptionalPropertyTypes, the SDK's class does not implement the SDK's interface.
     await server.connect(transport as Transport);
@@ -106,12 +103,9 @@ class StreamableEndpoint {
 /** Server-sent events: a GET opens a session, which lasts as long as its event stream; messages are posted to it. */
 class SseEndpoint {
   readonly path = "/sse";
-  readonly #name: string;
   readonly #sessions = new Map<string, SSEServerTransport>();
 
-  constructor(name: string) {
-    this.#name = name;
-  }
+  constructor(private readonly name: string) {}
 
   async answer(request: IncomingMessage, response: ServerResponse, checks: HostChecks): Promise<void> {
     const [path, query] = (request.url ?? "").split("?");
@@ -119,7 +113,7 @@ class SseEndpoint {
       const transport = new SSEServerTransport("/messages", response, checks);
       this.#sessions.set(transport.sessionId, transport);
       response.once("close", () => this.#sessions.delete(transport.sessionId));
-      return createServer(this.#name).connect(transport);
+      return createServer(this.name).connect(transport);
     }
     if (path !== "/messages" || request.method !== "POST") {
       return refuse(response, 404, `Open the event stream with GET ${this.path}, and POST to the URL that it names.`);

@@ -190,7 +190,9 @@ test.each([
 const tool = { name: "read", description: "Reads.", inputSchema: { type: "object" } };
 
 test("a static list: an array or {tools}, JSON or YAML; unknown fields are dropped", async () => {
-  expect(await readStaticList(await file("t.json", [{ ...tool, icons: [] }]))).toEqual([tool]);
+  expect(await readStaticList(await file("t.json", [{ ...tool, icons: [], _meta: { "of.others/key": 1 } }]))).toEqual([
+    tool,
+  ]);
   expect(await readStaticList(await file("t.json", { tools: [tool], nextCursor: "x" }))).toEqual([tool]);
   const yaml = "tools:\n  - name: read\n    description: Reads.\n    inputSchema: { type: object }\n";
   expect(await readStaticList(await file("t.yaml", yaml))).toEqual([tool]);

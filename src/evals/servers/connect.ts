@@ -1,5 +1,6 @@
 import type { CallToolResult, Client } from "@modelcontextprotocol/client";
 import * as z from "zod";
+import { defined } from "../base/collections.ts";
 import { cut, excerpt } from "../base/text/text.ts";
 import { EvalsError, messageOf } from "../base/types/errors.ts";
 import { isJsonObject, isNestedDeeper, type JsonObject, maxDepth, writeExactJson } from "../base/types/json.ts";
@@ -87,16 +88,12 @@ const settleMs = 50;
 type Limits = { startMs: number; listMs: number; callMs: number };
 
 class ConnectedServer implements Connection {
-  readonly name: string;
   readonly about: JsonObject;
   readonly instructions: string | undefined;
   readonly start: LocalStart | undefined;
   #session: Session;
   readonly #opened: Link[];
-  readonly #reopen: (signal: AbortSignal) => Promise<Session>;
   #renewing: Promise<void> | undefined;
-  readonly #limits: Limits;
-  readonly #listed: ToolFilter;
   #known: ReadonlyMap<string, Tool> | undefined;
   /** Tools that are called as tasks only. */
   #taskOnly: ReadonlySet<string> = new Set();
@@ -105,21 +102,17 @@ class ConnectedServer implements Connection {
   #closing: Promise<void> | undefined;
 
   constructor(
-    name: string,
+    readonly name: string,
     session: Session,
-    reopen: (signal: AbortSignal) => Promise<Session>,
-    limits: Limits,
-    listed: ToolFilter = {},
+    private readonly reopen: (signal: AbortSignal) => Promise<Session>,
+    private readonly limits: Limits,
+    private readonly listed: ToolFilter = {},
   ) {
-    this.name = name;
     this.about = describeServer(session);
     this.instructions = readInstructions(session);
     this.start = session.link.start?.();
     this.#session = session;
     this.#opened = [session.link];
-    this.#reopen = reopen;
-    this.#limits = limits;
-    this.#listed = listed;
   }
 
   alive(): boolean {
@@ -170,7 +163,7 @@ class ConnectedServer implements Connection {
   /** Opens a new session in place of a lost one, once for all requests that wait for it. */
   async #renew(lost: Session, signal: AbortSignal): Promise<void> {
     if (this.#session !== lost) return;
-    this.#renewing ??= this.#reopen(signal)
+    this.#renewing ??= this.reopen(signal)
       .then((session) => {
         // The new session may list other tools.
         this.#changesBefore = -this.listChanges() - 1;
@@ -198,7 +191,7 @@ class ConnectedServer implements Connection {
 
   async listRaw(signal: AbortSignal): Promise<readonly unknown[]> {
     const { sdk } = this.#session;
-    const limits = { ms: this.#limits.listMs, isSafe: true };
+    const limits = { ms: this.limits.listMs, isSafe: true };
     try {
       const entries = await this.#send(limits, signal, (client, abort) =>
         readPages(this.name, (cursor) =>
@@ -208,7 +201,7 @@ class ConnectedServer implements Connection {
           }),
         ),
       );
-      return entries.filter((entry) => isListed(entry, this.#listed));
+      return entries.filter((entry) => isListed(entry, this.listed));
     } catch (error) {
       if (error instanceof sdk.ProtocolError) {
         throw serverError(
@@ -221,7 +214,7 @@ class ConnectedServer implements Connection {
         );
       }
       const { link } = this.#session;
-      throw failureToError(this.name, link, classifyFailure(error, link, this.#limits.startMs));
+      throw failureToError(this.name, link, classifyFailure(error, link, this.limits.startMs));
     }
   }
 
@@ -230,7 +223,7 @@ class ConnectedServer implements Connection {
     const known = this.#known?.get(tool);
     const listed = this.#known && known !== undefined;
     const { readOnlyHint, idempotentHint } = known?.annotations ?? {};
-    const limits = { ms: this.#limits.callMs, isSafe: readOnlyHint === true || idempotentHint === true };
+    const limits = { ms: this.limits.callMs, isSafe: readOnlyHint === true || idempotentHint === true };
     // Omits the outputSchema, because the client would hide an answer that violates it, and that answer is scored.
     const toolDefinition = { name: tool, inputSchema: { type: "object" as const, ...known?.inputSchema } };
     const before = this.#session.asked.length;
@@ -273,7 +266,7 @@ class ConnectedServer implements Connection {
     const { link } = this.#session;
     // A new session could not be opened.
     if (error instanceof EvalsError) return { kind: "broken", stage: "server", message: messageOf(error) };
-    const failure = classifyFailure(error, link, this.#limits.callMs);
+    const failure = classifyFailure(error, link, this.limits.callMs);
     if (failure === "cancelled")
       return { kind: "broken", stage: "cancelled", message: `The call of "${tool}" was cancelled.` };
     const stage = failure.kind === "silent" ? "timeout" : "server";
@@ -288,12 +281,8 @@ class ConnectedServer implements Connection {
 function describeServer({ client, link }: Session): JsonObject {
   const { name, version } = client.getServerVersion() ?? {};
   const protocol = client.getNegotiatedProtocolVersion();
-  return {
-    ...(name !== undefined && { name: cut(name) }),
-    ...(version !== undefined && { version: cut(version) }),
-    ...(protocol !== undefined && { protocol: cut(protocol) }),
-    transport: link.kind,
-  };
+  const said = Object.entries(defined({ name, version, protocol })).map(([key, text]) => [key, cut(text)]);
+  return { ...Object.fromEntries(said), transport: link.kind };
 }
 
 /** The instructions of a server, cut with a mark after 64 Ki characters; undefined if it has none. */
@@ -360,28 +349,20 @@ function toItem(item: CallToolResult["content"][number], longest: number): Conte
       return { type: item.type, mimeType: item.mimeType, bytes: Buffer.byteLength(item.data, "base64") };
     case "resource_link": {
       const { type, mimeType, size: bytes, uri, name, description } = item;
-      return withoutAbsent({
-        type,
-        mimeType,
-        bytes,
-        uri: cut(uri),
-        name: cut(name),
-        description: description && cut(description),
-      });
+      const said = { name: cut(name), description: description && cut(description) };
+      return { type, ...defined({ mimeType, bytes, uri: cut(uri), ...said }) };
     }
     case "resource": {
       const { type, resource } = item;
       const { mimeType } = resource;
       const uri = cut(resource.uri);
-      if ("text" in resource) return withoutAbsent({ type, uri, mimeType, text: excerpt(resource.text, longest) });
-      return withoutAbsent({ type, uri, mimeType, bytes: Buffer.byteLength(resource.blob, "base64") });
+      const held =
+        "text" in resource
+          ? { text: excerpt(resource.text, longest) }
+          : { bytes: Buffer.byteLength(resource.blob, "base64") };
+      return { type, uri, ...defined({ mimeType }), ...held };
     }
   }
-}
-
-/** The members that have a value. */
-function withoutAbsent(item: { [K in keyof ContentItem]: ContentItem[K] | undefined }): ContentItem {
-  return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined)) as ContentItem;
 }
 
 /** Only the start of an error is searched for the missing tool, because an error may be long. */

@@ -6,32 +6,17 @@ import { isCallable, type OfferedTool, readOwnName } from "../base/types/tool.ts
 import { hostProfiles } from "./hostProfiles.ts";
 import { describeOrigin } from "./toolList.ts";
 
-/** How a host shows skills and MCP tools to its model: the name of each tool, and the order if the host sorts them. */
-type Host = {
-  skills: SkillForm;
-  getName(tool: OfferedTool): string;
-  compare?(a: OfferedTool, b: OfferedTool): number;
-};
-
-/** The hosts whose naming is known. */
+/** The hosts whose naming is known, and how each shows skills. */
 export const hosts = {
-  plain: { skills: "skill-tool", getName: ({ name }) => name },
+  plain: "skill-tool",
   // agentskills.io, "Integrate skills into your agent", for agents that read files.
-  "agent-skills": { skills: "available-skills", getName: ({ name }) => name },
-  "claude-code": { skills: "skill-tool", getName: (tool) => hostNames["claude-code"](tool.server, readOwnName(tool)) },
-  copilot: { skills: "skill-tool", getName: (tool) => hostNames.copilot(tool.server, readOwnName(tool)) },
-  goose: { skills: "skill-tool", getName: (tool) => hostNames.goose(tool.server, readOwnName(tool)) },
-  "gemini-cli": {
-    skills: "available-skills",
-    getName: (tool) => hostNames["gemini-cli"](tool.server, readOwnName(tool)),
-  },
-  codex: {
-    skills: "available-skills",
-    getName: (tool) => hostNames.codex(tool.server, readOwnName(tool)),
-    compare: (a, b) =>
-      getCodexIdentity(a.server, readOwnName(a)) < getCodexIdentity(b.server, readOwnName(b)) ? -1 : 1,
-  },
-} satisfies Record<string, Host>;
+  "agent-skills": "available-skills",
+  "claude-code": "skill-tool",
+  copilot: "skill-tool",
+  goose: "skill-tool",
+  "gemini-cli": "available-skills",
+  codex: "available-skills",
+} as const satisfies Record<string, SkillForm>;
 
 export type HostName = keyof typeof hosts;
 
@@ -46,7 +31,7 @@ export type PresentedTools = {
 
 /** How a host shows skills. */
 export function getSkillForm(hostName: HostName): SkillForm {
-  return hosts[hostName].skills;
+  return hosts[hostName];
 }
 
 /**
@@ -54,14 +39,14 @@ export function getSkillForm(hostName: HostName): SkillForm {
  * names are equal.
  */
 export function presentTools(tools: readonly OfferedTool[], hostName: HostName): PresentedTools {
-  const host: Host = hosts[hostName];
   const shown = tools.filter(isCallable).map((listed) => ({ listed, tool: showTool(listed) }));
-  const { compare } = host;
-  const ordered = compare ? shown.sort((a, b) => compare(a.tool, b.tool)) : shown;
+  const identify = ({ tool }: (typeof shown)[number]) => getCodexIdentity(tool.server, readOwnName(tool));
+  const ordered = hostName === "codex" ? shown.sort((a, b) => (identify(a) < identify(b) ? -1 : 1)) : shown;
   const byName = new Map<string, (typeof shown)[number]>();
   for (const one of ordered) {
     const { tool } = one;
-    const name = host.getName(tool);
+    const isPlain = hostName === "plain" || hostName === "agent-skills";
+    const name = isPlain ? tool.name : hostNames[hostName](tool.server, readOwnName(tool));
     const other = byName.get(name)?.tool;
     if (other) {
       throw usageError(

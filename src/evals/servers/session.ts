@@ -11,15 +11,7 @@ import type { AnswerElicitation } from "../base/types/tool.ts";
 import { findKnownError } from "./diagnosis/signatures.ts";
 import { findRunner, findScript, type LocalStart } from "./diagnosis/start.ts";
 import { createHttpLink } from "./http.ts";
-import {
-  type ClientSdk,
-  type Explanation,
-  type Failure,
-  findUnanswered,
-  type Link,
-  readStatus,
-  type Unanswered,
-} from "./link.ts";
+import { type ClientSdk, type Failure, findUnanswered, type Link, readStatus, type Unanswered } from "./link.ts";
 import { type CommandSpec, type Env, type LiveSpec, serverError, type UrlSpec } from "./spec.ts";
 import { createStdioLink, inheritedVariables, launch, type SeenStart } from "./stdio.ts";
 
@@ -251,22 +243,21 @@ export function classifyFailure(error: unknown, link: Link, limitMs: number): Fa
 export function failureToError(name: string, link: Link, failure: Failure | "cancelled"): EvalsError {
   if (failure === "cancelled") return serverError(`The start of server "${name}" was cancelled.`);
   if (failure.kind === "error" && failure.error instanceof EvalsError) return failure.error;
-  const { message, ...explained } = link.explain(failure);
-  return new ServerFailure(`Server "${name}" ${message}`, { ...explained, start: link.start?.() });
+  const { message, hint, isExplained = false } = link.explain(failure);
+  return new ServerFailure(`Server "${name}" ${message}`, hint, isExplained, link.start?.());
 }
 
 /** The failure of a server: whether its cause is known, and the facts of its start if it is a local one. */
 export class ServerFailure extends EvalsError {
-  readonly isExplained: boolean;
-  readonly start: LocalStart | undefined;
-  constructor(message: string, { hint, isExplained = false, start }: FailureDetails) {
+  constructor(
+    message: string,
+    hint: string,
+    readonly isExplained: boolean,
+    readonly start: LocalStart | undefined,
+  ) {
     super({ severity: "error", message, hint }, exitCodes.incomplete);
-    this.isExplained = isExplained;
-    this.start = start;
   }
 }
-
-type FailureDetails = Omit<Explanation, "message"> & { start: LocalStart | undefined };
 
 /** What can be said of the command of a local server beside how it starts: its program, folder, script and variables. */
 function describeLocal(

@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import * as z from "zod";
+import { defined } from "../base/collections.ts";
 import { knownSecrets } from "../base/secrets/secrets.ts";
 import { EvalsError, exitCodes, formatIssues, type Location, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
@@ -132,14 +133,14 @@ export type HostServer = { spec: LiveSpec; dir: string; warnings: Problem[] };
 
 const commandEntry = z.object({
   command: z.string().min(1),
-  args: z.array(z.string()).optional(),
-  env: z.record(z.string(), z.string()).optional(),
-  cwd: z.string().optional(),
+  args: z.array(z.string()).exactOptional(),
+  env: z.record(z.string(), z.string()).exactOptional(),
+  cwd: z.string().exactOptional(),
   envFile: z.string().optional(),
 });
 const urlEntry = z.object({
   url: z.string().min(1),
-  headers: z.record(z.string(), z.string()).optional(),
+  headers: z.record(z.string(), z.string()).exactOptional(),
   type: z.string().optional(),
 });
 
@@ -196,11 +197,7 @@ export async function resolveServer(
   if (!("config" in server)) return { dir, ...fillSpec(server, world, name) };
   const { startTimeoutMs, callTimeoutMs } = server;
   const resolved = resolveEntry(host ?? (await readHostFile(resolve(dir, server.config))), server.name, world);
-  const limits = {
-    ...(startTimeoutMs !== undefined && { startTimeoutMs }),
-    ...(callTimeoutMs !== undefined && { callTimeoutMs }),
-  };
-  return { ...resolved, spec: { ...resolved.spec, ...limits } };
+  return { ...resolved, spec: { ...resolved.spec, ...defined({ startTimeoutMs, callTimeoutMs }) } };
 }
 
 function readEntry(entry: unknown, name: string, location: Location): { spec: LiveSpec; envFile?: string | undefined } {
@@ -215,9 +212,9 @@ function readEntry(entry: unknown, name: string, location: Location): { spec: Li
   }
   const read = parsed.data;
   if ("url" in read) {
-    const { url, headers, type } = read;
-    return { spec: { url, transport: type?.toLowerCase() === "sse" ? "sse" : "http", ...(headers && { headers }) } };
+    const { type, url, ...rest } = read;
+    return { spec: { url, transport: type?.toLowerCase() === "sse" ? "sse" : "http", ...rest } };
   }
-  const { command, args, env, cwd, envFile } = read;
-  return { spec: { command, ...(args && { args }), ...(env && { env }), ...(cwd !== undefined && { cwd }) }, envFile };
+  const { envFile, ...spec } = read;
+  return { spec, envFile };
 }

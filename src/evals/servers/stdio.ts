@@ -125,32 +125,30 @@ class LineTransport implements Transport {
   readonly noise: string[] = [];
   /** When the first message came. */
   answeredAt: number | undefined;
-  readonly #server: ServerProcess;
-  readonly #parse: ClientSdk["deserializeMessage"];
-  readonly #onFault: (fault: string) => void;
   /** What is wrong with the first message that was refused. */
   refused: string | undefined;
   #line: Buffer[] = [];
   #lineBytes = 0;
 
-  constructor(server: ServerProcess, parse: ClientSdk["deserializeMessage"], onFault: (fault: string) => void) {
+  constructor(
+    private readonly server: ServerProcess,
+    private readonly parse: ClientSdk["deserializeMessage"],
+    private readonly onFault: (fault: string) => void,
+  ) {
     this.pid = server.pid;
-    this.#server = server;
-    this.#parse = parse;
-    this.#onFault = onFault;
   }
 
   async start(): Promise<void> {
-    this.#server.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
+    this.server.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
   }
 
   /** Rejects when the server no longer reads, after its end if it ends: that is the better explanation. */
   async send(message: JSONRPCMessage): Promise<void> {
     const failure = await new Promise<Error | null | undefined>((resolve) => {
-      this.#server.stdin.write(`${writeExactJson(message)}\n`, resolve);
+      this.server.stdin.write(`${writeExactJson(message)}\n`, resolve);
     });
     if (!failure) return;
-    await Promise.race([this.#server.ended, delay(exitNoticeMs, undefined, { ref: false })]);
+    await Promise.race([this.server.ended, delay(exitNoticeMs, undefined, { ref: false })]);
     throw failure;
   }
 
@@ -175,18 +173,18 @@ class LineTransport implements Transport {
   #append(part: Buffer): void {
     this.#lineBytes += part.length;
     if (this.#lineBytes <= maxLineBytes) this.#line.push(part);
-    else this.#onFault("sent a line larger than 10 MiB on stdout");
+    else this.onFault("sent a line larger than 10 MiB on stdout");
   }
 
   #deliver(line: string): void {
     let message: JSONRPCMessage;
     try {
-      message = this.#parse(markStructured(line));
+      message = this.parse(markStructured(line));
     } catch {
       const refusal = explainRefusal(line);
       this.refused ??= refusal?.fault;
       // Nothing else answers the request.
-      if (refusal?.answers) this.#onFault(refusal.fault);
+      if (refusal?.answers) this.onFault(refusal.fault);
       if (refusal) return;
       // Servers that print to stdout are common, and hosts tolerate them.
       if (this.noise.length < maxNoiseLines) this.noise.push(cut(line, maxNoise));

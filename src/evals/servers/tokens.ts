@@ -35,14 +35,13 @@ export function tokenFile(url: string, env: Env): string {
 /** The login at a server on disk. Everything secret in it becomes a known secret of the process. */
 export class TokenStore {
   readonly file: string;
-  readonly #url: string;
-  readonly #env: Env;
 
   /** Throws a usage error when the user has no folder for configuration. */
-  constructor(url: string, env: Env) {
+  constructor(
+    private readonly url: string,
+    private readonly env: Env,
+  ) {
     this.file = tokenFile(url, env);
-    this.#url = url;
-    this.#env = env;
   }
 
   /** Undefined if there is no login. Throws a usage error for a file that cannot be read. */
@@ -65,7 +64,7 @@ export class TokenStore {
 
   /** Replaces a part of the login; only the user can read the file. */
   async write(part: Partial<Stored>): Promise<void> {
-    const stored = { ...this.read(), url: this.#url, ...part };
+    const stored = { ...this.read(), url: this.url, ...part };
     this.#remember(stored);
     await makeFolder(dirname(this.file), { mode: 0o700 });
     await replaceFile(this.file, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
@@ -79,7 +78,7 @@ export class TokenStore {
   }
 
   #remember({ client, tokens }: Stored): void {
-    const secrets = knownSecrets(this.#env);
+    const secrets = knownSecrets(this.env);
     for (const value of [client?.client_secret, tokens?.access_token, tokens?.refresh_token])
       if (value !== undefined) secrets.add("login", value);
   }

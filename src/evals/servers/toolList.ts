@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { defined } from "../base/collections.ts";
 import { cut } from "../base/text/text.ts";
 import { EvalsError, formatIssues, type Location, type Problem, usageError } from "../base/types/errors.ts";
 import {
@@ -113,9 +114,22 @@ export async function readPages(
 
 /** The tools of a list. Throws EvalsError for a malformed tool and for two tools with the same name. */
 export function parseTools(server: string, entries: readonly unknown[]): readonly Tool[] {
-  const tools = entries.map((entry, at) => parseTool(server, entry, at + 1));
-  assertUniqueNames(server, tools);
-  return tools;
+  const tools = new Map<string, Tool>();
+  for (const [at, entry] of entries.entries()) {
+    const { tool, fault, hint } = readTool(
+      entry,
+      "Correct the tool in the server: it needs a name and an inputSchema that is an object.",
+    );
+    if (!tool)
+      throw serverError(`Server "${server}": tool ${quoteName(entry)} (number ${at + 1} of its list) ${fault}.`, hint);
+    if (tools.has(tool.name))
+      throw serverError(
+        `Server "${server}" lists two tools named "${tool.name}".`,
+        "Rename one: a model cannot distinguish them.",
+      );
+    tools.set(tool.name, tool);
+  }
+  return [...tools.values()];
 }
 
 function endlessList(server: string, what: string): EvalsError {
@@ -125,44 +139,25 @@ function endlessList(server: string, what: string): EvalsError {
   );
 }
 
-function parseTool(server: string, tool: unknown, position: number): Tool {
-  if (isNestedDeeper(tool, maxToolDepth)) {
-    throw serverError(
-      `Server "${server}": tool ${quoteName(tool)} (number ${position} of its list) is nested more than ${maxToolDepth} levels deep.`,
-      "Make its schemas flatter: no model reads so deep a schema.",
-    );
-  }
-  const parsed = toolSchema.safeParse(tool);
-  if (parsed.success) return withoutEmptyMeta(parsed.data);
-  throw serverError(
-    `Server "${server}": tool ${quoteName(tool)} (number ${position} of its list) is malformed: ${formatIssues(parsed.error)}.`,
-    "Correct the tool in the server: it needs a name and an inputSchema that is an object.",
-  );
-}
-
-/** Removes a `_meta` without keys that a host obeys, so that it does not change the hash of the tool. */
-function withoutEmptyMeta({ _meta, ...tool }: Tool): Tool {
-  const keys = Object.entries(_meta ?? {}).filter(([, value]) => value !== undefined);
-  return keys.length > 0 ? { ...tool, _meta: Object.fromEntries(keys) } : tool;
+/** An entry of a list as a tool; or what is wrong with it, as a predicate, and how to fix it. */
+function readTool(entry: unknown, hint: string): { tool?: Tool; fault?: string; hint?: string } {
+  if (isNestedDeeper(entry, maxToolDepth))
+    return {
+      fault: `is nested more than ${maxToolDepth} levels deep`,
+      hint: "Make its schemas flatter: no model reads so deep a schema.",
+    };
+  const parsed = toolSchema.safeParse(entry);
+  if (!parsed.success) return { fault: `is malformed: ${formatIssues(parsed.error)}`, hint };
+  const { _meta = {}, ...tool } = parsed.data;
+  // A `_meta` without keys that a host obeys does not change the hash of the tool.
+  const meta = defined(_meta);
+  return { tool: Object.keys(meta).length > 0 ? { ...tool, _meta: meta } : tool };
 }
 
 /** The name of a possible tool, for a message. */
 function quoteName(tool: unknown): string {
   const name = typeof tool === "object" && tool !== null && "name" in tool ? tool.name : undefined;
   return typeof name === "string" && name !== "" ? JSON.stringify(name) : "without a name";
-}
-
-function assertUniqueNames(server: string, tools: readonly Tool[]): void {
-  const seen = new Set<string>();
-  for (const { name } of tools) {
-    if (seen.has(name)) {
-      throw serverError(
-        `Server "${server}" lists two tools named "${name}".`,
-        "Rename one: a model cannot distinguish them.",
-      );
-    }
-    seen.add(name);
-  }
 }
 
 /** The entries of a tool list in a file, unchecked, and the place of a value inside the list. */
@@ -214,29 +209,19 @@ function findList(value: Json): { items: readonly Json[]; path: Path } | undefin
 export async function readStaticList(file: string): Promise<readonly Tool[]> {
   const { items, location } = await readListFile(file);
   const problems: Problem[] = [];
-  const tools: Tool[] = [];
-  const seen = new Set<string>();
+  const tools = new Map<string, Tool>();
   const report = (message: string, hint: string, at: Path) =>
     problems.push({ severity: "error", message, hint, location: location(at) });
   for (const [index, item] of items.entries()) {
     if (isJsonObject(item) && ["skill", "instructions", "distractor"].includes(String(item.origin))) continue;
-    if (isNestedDeeper(item, maxToolDepth)) {
-      const message = `Tool ${quoteName(item)} is nested more than ${maxToolDepth} levels deep.`;
-      report(message, "Make its schemas flatter: no model reads so deep a schema.", [index]);
-      continue;
-    }
-    const parsed = toolSchema.safeParse(item);
-    if (!parsed.success) {
-      report(`Tool ${quoteName(item)} is malformed: ${formatIssues(parsed.error)}.`, hintForTool(item), [index]);
-    } else if (seen.has(parsed.data.name)) {
-      report(`Two tools are named "${parsed.data.name}".`, "Remove one, or rename it.", [index, "name"]);
-    } else {
-      seen.add(parsed.data.name);
-      tools.push(parsed.data);
-    }
+    const { tool, fault, hint = "" } = readTool(item, hintForTool(item));
+    if (!tool) report(`Tool ${quoteName(item)} ${fault}.`, hint, [index]);
+    else if (tools.has(tool.name))
+      report(`Two tools are named "${tool.name}".`, "Remove one, or rename it.", [index, "name"]);
+    else tools.set(tool.name, tool);
   }
   if (problems.length > 0) throw new EvalsError(problems);
-  return tools;
+  return [...tools.values()];
 }
 
 function hintForTool(item: unknown): string {

@@ -10,7 +10,7 @@ import { readParsed } from "../../input/parsing/read.ts";
 import { readBaseline } from "../../records/baseline.ts";
 import { listBaselineTools } from "../../servers/changes/changes.ts";
 import { listEffects } from "../../servers/changes/tools.ts";
-import { type HostName, hosts } from "../../servers/host.ts";
+import { hostNames } from "../../servers/host.ts";
 import { readListFile } from "../../servers/toolList.ts";
 import { describeRegistration } from "../conventions.ts";
 import { locateSettings, mergeSettings } from "../findings.ts";
@@ -190,8 +190,7 @@ const listNames = (tools: readonly JsonObject[]) =>
 
 /** The longest name under which a known host shows a tool. */
 function findLongestName(server: string, name: string): string {
-  const tool = { server, name, inputSchema: {}, origin: "server" as const };
-  const shown = (Object.keys(hosts) as HostName[]).map((host) => hosts[host].getName(tool));
+  const shown = Object.values(hostNames).map((nameTool) => nameTool(server, name));
   return shown.reduce((longest, one) => (one.length > longest.length ? one : longest), name);
 }
 
