@@ -16,6 +16,7 @@ import { describeRegistration } from "../conventions.ts";
 import { locateSettings, mergeSettings } from "../findings.ts";
 import type { ServerTarget, SuiteTarget, ToolListTarget } from "../targets.ts";
 import { listSource } from "../tools.ts";
+import { listNames } from "./language.ts";
 import type { LintSubject, LintSubjectOf, ToolsetSubject } from "./rule.ts";
 
 /** The subjects to lint, problems that kept something from being linted, and warnings. */
@@ -184,9 +185,6 @@ function makeSubjects(
     { kind: "toolsets", subject: list, names, settings, where },
   ];
 }
-
-const listNames = (tools: readonly JsonObject[]) =>
-  tools.flatMap(({ name }) => (typeof name === "string" ? [name] : []));
 
 /** The longest name under which a known host shows a tool. */
 function findLongestName(server: string, name: string): string {

@@ -12,6 +12,13 @@ export function takeFirst<T>(most: number, items: Iterable<T>): T[] {
   return first;
 }
 
+/** A part of an unvalidated tool that should be a text; empty if it is none. */
+export const readText = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** The names of unvalidated tools, where they have one. */
+export const listNames = (tools: readonly JsonObject[]): string[] =>
+  tools.flatMap(({ name }) => (typeof name === "string" ? [name] : []));
+
 /** Whether the description of a tool explains a parameter: in a list of parameters, or marked as code. */
 export function isNamedIn(description: unknown, parameter: string): boolean {
   if (typeof description !== "string" || !/^\w{1,100}$/.test(parameter)) return false;

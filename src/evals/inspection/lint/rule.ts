@@ -33,29 +33,26 @@ export type RuleHead = {
 };
 
 /** One convention and its check, which is pure, never throws, and takes time linear in the size of the subject. */
-export type Rule<Subject> = Required<Pick<RuleHead, "severity" | "docs">> & RuleHead & Check<Subject>;
-type Check<Subject> = { check(subject: Subject): Iterable<Violation> };
+export type Rule<Subject> = Required<Pick<RuleHead, "severity" | "docs">> &
+  RuleHead & { check(subject: Subject): readonly Violation[] };
 
-/** A rule with one condition at one place: `find` returns the message of the violation, if any. */
-type SimpleCheck<Subject> = {
-  readonly at: Path;
-  readonly fix: string;
-  find(subject: Subject): string | false | undefined;
-};
+/** What a check finds; its path and fix are those of the row, unless it has its own. */
+export type Found = Pick<Violation, "message"> & Partial<Violation>;
 
-/** A row of a table of rules. */
-export type RuleRow<Subject> = RuleHead & (Check<Subject> | SimpleCheck<Subject>);
+/** A row of a table of rules. `find`: the message of the only violation that there can be. */
+export type RuleRow<Subject> = RuleHead &
+  Partial<Pick<Violation, "at" | "fix">> &
+  ({ check(subject: Subject): Iterable<Found> } | { find(subject: Subject): string | false | undefined });
 
 /** Turns a table into a list of rules. `docs`: the source of the rows that name none. */
 export function defineRules<Subject>(docs: string, table: readonly RuleRow<Subject>[]): readonly Rule<Subject>[] {
-  return table.map((row) => {
-    if ("check" in row) return { severity: "warning", docs, ...row };
-    const { at, fix, find, ...head } = row;
+  return table.map(({ at = [], fix = "", ...row }) => {
     const check = (subject: Subject): Violation[] => {
-      const message = find(subject);
+      if ("check" in row) return Array.from(row.check(subject), (found) => ({ at, fix, ...found }));
+      const message = row.find(subject);
       return message ? [{ at, message, fix }] : [];
     };
-    return { severity: "warning", docs, ...head, check };
+    return { severity: "warning", docs, ...row, check };
   });
 }
 
@@ -138,13 +135,23 @@ export type LintSubjectOf<K extends SubjectKind> = {
 };
 export type LintSubject = { [K in SubjectKind]: LintSubjectOf<K> }[SubjectKind];
 
+/** The length of the path of a parameter: inputSchema, properties, name. */
+export const parameterDepth = 3;
+
 /** Applies a check to every schema in the inputSchema of a tool. */
-export function inInput(check: (location: SchemaLocation) => Iterable<Violation>) {
+export function inInput(check: (location: SchemaLocation) => Iterable<Found>) {
   return ({ tool }: ToolSubject) => visit(walkToolSchema(tool, "inputSchema"), check);
 }
 
+/** The same for the parameters themselves: the properties at the top of the inputSchema, by their names. */
+export function inParameters(check: (name: string, location: SchemaLocation) => Iterable<Found>) {
+  return inInput((location) =>
+    location.role === "property" && location.at.length === parameterDepth ? check(location.name, location) : [],
+  );
+}
+
 /** Applies a check to every schema in the inputSchema and the outputSchema of a tool. */
-export function inSchemas(check: (location: SchemaLocation) => Iterable<Violation>) {
+export function inSchemas(check: (location: SchemaLocation) => Iterable<Found>) {
   return ({ tool }: ToolSubject) => [
     ...visit(walkToolSchema(tool, "inputSchema"), check),
     ...visit(walkToolSchema(tool, "outputSchema"), check),
@@ -152,8 +159,8 @@ export function inSchemas(check: (location: SchemaLocation) => Iterable<Violatio
 }
 
 /** Not a generator: most places have no violation, and a generator for each takes longer than the checks. */
-function visit({ locations }: Walk, check: (location: SchemaLocation) => Iterable<Violation>): Violation[] {
-  const violations: Violation[] = [];
+function visit({ locations }: Walk, check: (location: SchemaLocation) => Iterable<Found>): Found[] {
+  const violations: Found[] = [];
   for (const location of locations) for (const one of check(location)) violations.push(one);
   return violations;
 }

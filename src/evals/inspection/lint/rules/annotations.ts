@@ -2,7 +2,7 @@ import { listProperties } from "../../../base/jsonSchema/keywords.ts";
 import { splitName } from "../../../base/text/nearest.ts";
 import { quote, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json } from "../../../base/types/json.ts";
-
+import { listNames } from "../language.ts";
 import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
 
 const docs = "https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations";
@@ -40,21 +40,21 @@ export const annotationRules = defineRules<ToolSubject>(docs, [
   {
     id: "annotation-against-verb",
     why: "A host asks the user by the hints and a model chooses by the name; here the two disagree.",
+    at: ["annotations", "readOnlyHint"],
     *check({ server, tool: { name, annotations, inputSchema } }) {
       if (typeof name !== "string" || !isJsonObject(annotations)) return;
-      const operation = annotations.readOnlyHint === true ? findChange(inputSchema) : undefined;
+      const isReadOnly = annotations.readOnlyHint === true;
+      const operation = isReadOnly ? findChange(inputSchema) : undefined;
       if (operation) {
         const message = `readOnlyHint is true, but ${quote(operation.parameter)} can be ${quote(operation.value)}.`;
-        const fix = "Set readOnlyHint to false, or make a second tool for what changes something.";
-        yield { at: ["annotations", "readOnlyHint"], message, fix };
+        yield { message, fix: "Set readOnlyHint to false, or make a second tool for what changes something." };
       }
       const verb = readVerb(name, server);
-      if (annotations.readOnlyHint === true && (changing.has(verb) || deleting.has(verb))) {
+      if (isReadOnly && (changing.has(verb) || deleting.has(verb))) {
         const message = `readOnlyHint is true, but a tool named "${verb}" changes something.`;
-        const fix = "Set readOnlyHint to false, or name the tool for what it reads.";
-        yield { at: ["annotations", "readOnlyHint"], message, fix };
+        yield { message, fix: "Set readOnlyHint to false, or name the tool for what it reads." };
       }
-      if (annotations.destructiveHint === false && annotations.readOnlyHint !== true && deleting.has(verb)) {
+      if (annotations.destructiveHint === false && !isReadOnly && deleting.has(verb)) {
         const message = `destructiveHint is false, but a tool named "${verb}" destroys something.`;
         const fix = "Set destructiveHint to true, or choose a verb that says what is kept.";
         yield { at: ["annotations", "destructiveHint"], message, fix };
@@ -93,14 +93,13 @@ export const sharedAnnotationRules = defineRules<ToolsetSubject>(docs, [
     id: "annotations-missing",
     severity: "info",
     why: "Without annotations a host takes a tool for destructive, and asks the user before each call.",
+    fix: "Set readOnlyHint on tools that change nothing, and destructiveHint on the others.",
     *check({ tools }) {
-      const without = [...tools.entries()].filter(([, { annotations }]) => !hasHint(annotations));
+      const without = tools.filter(({ annotations }) => !hasHint(annotations));
       const [first] = without;
       if (!first) return;
-      const names = without.flatMap(([, { name }]) => (typeof name === "string" ? [name] : []));
-      const message = `${without.length} of ${tools.length} tools have no annotations: ${showValues(names)}.`;
-      const fix = "Set readOnlyHint on tools that change nothing, and destructiveHint on the others.";
-      yield { at: [first[0], "annotations"], message, fix };
+      const message = `${without.length} of ${tools.length} tools have no annotations: ${showValues(listNames(without))}.`;
+      yield { at: [tools.indexOf(first), "annotations"], message };
     },
   },
 ]);

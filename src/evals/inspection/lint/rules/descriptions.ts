@@ -8,11 +8,12 @@ import {
   getVerbKind,
   injectionPatterns,
   listBaseForms,
+  readText,
   saysWhenToUse,
   splitSentences,
   takeFirst,
 } from "../language.ts";
-import { defineRules, type Rule, type RuleRow, type ToolSubject, type ToolsetSubject } from "../rule.ts";
+import { defineRules, parameterDepth, type RuleRow, type ToolSubject, type ToolsetSubject } from "../rule.ts";
 
 const writing =
   "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#best-practices-for-tool-definitions";
@@ -79,7 +80,7 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
   ...cutRules<ToolSubject>(
     "description",
     "Keep what decides the choice, and move the rest to the parameters.",
-    ({ tool }) => (typeof tool.description === "string" ? tool.description : ""),
+    ({ tool }) => readText(tool.description),
   ),
   {
     id: "description-too-short",
@@ -90,9 +91,9 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
       const { name, description } = tool;
       if (!isText(description) || description.length > maxShort) return undefined;
       // Described parameters, and names such as delete_note, say enough.
-      if (![...listUndescribed(tool)].some(({ at }) => at.length <= parameterDepth)) return undefined;
+      if (listUndescribed(tool).length === 0) return undefined;
       const words = splitName(description);
-      const named = new Set(typeof name === "string" ? splitName(name).map(stem) : []);
+      const named = new Set(splitName(readText(name)).map(stem));
       if (words.length > 0 && words.every((word) => named.has(stem(word)) || filler.has(word)))
         return `The description ${quote(description.trim())} only repeats the name.`;
       // Thai, Japanese and Chinese have no spaces between words.
@@ -104,12 +105,11 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
     id: "parameter-description-missing",
     severity: "info",
     why: "Without a description, a model guesses the format and the meaning of a parameter from its name.",
+    fix: "Say what it is, in which format, and with an example where one helps.",
     *check({ tool }) {
-      for (const { at, name } of listUndescribed(tool)) {
-        if (at.length > parameterDepth || isMentionedIn(tool.description, name)) continue;
-        const message = `The parameter ${quote(name)} has no description.`;
-        yield { at, message, fix: "Say what it is, in which format, and with an example where one helps." };
-      }
+      for (const { at, name } of listUndescribed(tool))
+        if (!isMentionedIn(tool.description, name))
+          yield { at, message: `The parameter ${quote(name)} has no description.` };
     },
   },
   {
@@ -117,19 +117,20 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
     severity: "error",
     docs: "https://www.unicode.org/reports/tr36/",
     why: "A model reads characters that no reviewer sees, which is how instructions are smuggled into a tool.",
-    check: inTexts("message"),
+    ...findHidden("message"),
   },
   {
     id: "stray-unicode",
     docs: "https://www.unicode.org/reports/tr36/",
     why: "Marks without width come with copied text; words that contain one are not found, and compare as different.",
-    check: inTexts("stray"),
+    ...findHidden("stray"),
   },
   {
     id: "injection-wording",
     severity: "error",
     docs: "https://invariantlabs.ai/blog/mcp-security-notification-tool-poisoning-attacks",
     why: "Instructions that go beyond the tool's own use are the mark of tool poisoning; hosts and scanners block them.",
+    fix: "Say what this tool does and when to call it, and nothing about anything else.",
     *check({ tool }) {
       for (const { text, at } of collectTexts(tool).texts) {
         // Every pattern needs one of these, and most texts of a schema (names, types) have none.
@@ -137,28 +138,23 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
         const plain = text.replace(/\s+/g, " ");
         for (const { pattern, does } of injectionPatterns) {
           const [match] = pattern.exec(plain) ?? [];
-          if (match === undefined) continue;
-          const fix = "Say what this tool does and when to call it, and nothing about anything else.";
-          yield { at, message: `The text ${does}: ${quote(match)}.`, fix };
+          if (match !== undefined) yield { at, message: `The text ${does}: ${quote(match)}.` };
         }
       }
     },
   },
 ]);
 
-/** inputSchema, properties, name. */
-const parameterDepth = 3;
-
-/** The properties of an inputSchema without a description, except those that their name or schema explains. */
-function* listUndescribed(tool: JsonObject): Iterable<SchemaLocation> {
+/** The parameters of a tool without a description, except those that their name or schema explains. */
+function listUndescribed(tool: JsonObject): SchemaLocation[] {
   const walk = walkToolSchema(tool, "inputSchema");
-  for (const location of walk.locations) {
-    const { schema, role, name } = location;
-    if (role !== "property" || isDescribed(schema, walk) || isPlain(name, schema) || hasProperties(schema)) continue;
+  return walk.locations.filter(({ schema, role, name, at }) => {
+    if (role !== "property" || at.length > parameterDepth) return false;
+    if (isDescribed(schema, walk) || isPlain(name, schema) || hasProperties(schema)) return false;
     const isSwitchOrCount = schema.default !== undefined && (schema.type === "boolean" || schema.maximum !== undefined);
     const forms = [schema, schema.items, ...listBranches(schema)].filter(isJsonObject);
-    if (!isSwitchOrCount && !forms.some((form) => saysForm.some((key) => Object.hasOwn(form, key)))) yield location;
-  }
+    return !isSwitchOrCount && !forms.some((form) => saysForm.some((key) => Object.hasOwn(form, key)));
+  });
 }
 
 function listBranches({ anyOf, oneOf }: JsonObject): readonly Json[] {
@@ -230,8 +226,8 @@ export const purposeRules = defineRules<ToolSubject>(docs, [
     find({ tool }) {
       const text = getEnglishDescription(tool);
       if (text === undefined || /\bdeprecated\b/i.test(text)) return undefined;
-      const { name } = tool;
-      const own = typeof name === "string" && name.length > 3 ? text.replaceAll(name, "this tool") : text;
+      const name = readText(tool.name);
+      const own = name.length > 3 ? text.replaceAll(name, "this tool") : text;
       return !saysWhenToUse(own) && "The description does not say when to call the tool.";
     },
   },
@@ -244,8 +240,8 @@ export const purposeRules = defineRules<ToolSubject>(docs, [
     fix: 'Start with it, verb first, such as "Returns the orders of a customer, newest first".',
     find({ tool }) {
       const text = getEnglishDescription(tool);
-      if (text === undefined || isBare(text, tool.name) || splitSentences(text).some(saysWhat)) return undefined;
-      return "The description does not say what the tool does.";
+      const isMissing = text !== undefined && !isBare(text, tool.name) && !splitSentences(text).some(saysWhat);
+      return isMissing && "The description does not say what the tool does.";
     },
   },
 ]);
@@ -253,7 +249,7 @@ export const purposeRules = defineRules<ToolSubject>(docs, [
 /** Whether a text has fewer than three words, or only those of the name, which description-too-short reports. */
 function isBare(text: string, name: unknown): boolean {
   const words = new Set(splitName(text).filter((word) => !determiners.has(word)));
-  const named = new Set(typeof name === "string" ? splitName(name) : []);
+  const named = new Set(splitName(readText(name)));
   return words.size < 3 || [...words].every((word) => named.has(word));
 }
 
@@ -293,14 +289,17 @@ function isVerb(word: string): boolean {
 }
 
 /** A check of the hidden characters of one kind in every text of a tool. */
-function inTexts(kind: "message" | "stray"): Rule<ToolSubject>["check"] {
-  return function* ({ tool }) {
-    for (const { text, at } of collectTexts(tool).texts) {
-      const [first, ...others] = takeFirst(100, findHiddenOf(kind, text));
-      if (!first) continue;
-      const more = others.length === 0 ? "" : ` and ${others.length >= 99 ? "at least " : ""}${others.length} more`;
-      const message = `The text has hidden characters: ${describeHidden(first.code)} at character ${first.index + 1}${more}.`;
-      yield { at, message, fix: "Remove them, and find out where they came from." };
-    }
+function findHidden(kind: "message" | "stray") {
+  return {
+    fix: "Remove them, and find out where they came from.",
+    *check({ tool }: ToolSubject) {
+      for (const { text, at } of collectTexts(tool).texts) {
+        const [first, ...others] = takeFirst(100, findHiddenOf(kind, text));
+        if (!first) continue;
+        const more = others.length === 0 ? "" : ` and ${others.length >= 99 ? "at least " : ""}${others.length} more`;
+        const where = `${describeHidden(first.code)} at character ${first.index + 1}${more}`;
+        yield { at, message: `The text has hidden characters: ${where}.` };
+      }
+    },
   };
 }

@@ -1,9 +1,8 @@
 import { once } from "../../../base/collections.ts";
-import { walkToolSchema } from "../../../base/jsonSchema/walk.ts";
 import { splitName } from "../../../base/text/nearest.ts";
 import { quote, showValues } from "../../../base/text/text.ts";
-import { findVerb, getVerbKind, isEnglish, startsWithVerb } from "../language.ts";
-import { defineRules, type ToolSubject } from "../rule.ts";
+import { findVerb, getVerbKind, isEnglish, readText, startsWithVerb } from "../language.ts";
+import { defineRules, inParameters, type ToolSubject } from "../rule.ts";
 
 const writing = "https://www.anthropic.com/engineering/writing-tools-for-agents";
 const toolsOfAnthropic =
@@ -18,15 +17,18 @@ export const nameRules = defineRules<ToolSubject>(writing, [
     severity: "error",
     docs: "https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools",
     why: "OpenAI's API rejects a name of more than 64 characters; Claude Code leaves a tool out whose name has more than 128 with its prefix.",
-    *check({ tool: { name }, shownName }) {
-      if (typeof name !== "string") return;
+    at: ["name"],
+    *check({ tool, shownName }) {
+      const name = readText(tool.name);
       if (name.length > maxLength) {
         const fix = `Shorten it by at least ${name.length - maxLength}.`;
-        yield { at: ["name"], message: `The name ${quote(name)} has ${name.length} characters.`, fix };
+        yield { message: `The name ${quote(name)} has ${name.length} characters.`, fix };
       } else if (shownName.length > maxShown) {
         const message = `A host shows the tool as ${quote(shownName)}, which has ${shownName.length} characters.`;
-        const fix = `Shorten the name of the tool or of the server by at least ${shownName.length - maxShown}.`;
-        yield { at: ["name"], message, fix };
+        yield {
+          message,
+          fix: `Shorten the name of the tool or of the server by at least ${shownName.length - maxShown}.`,
+        };
       }
     },
   },
@@ -37,8 +39,8 @@ export const nameRules = defineRules<ToolSubject>(writing, [
     why: "Model APIs accept letters, digits, _ and - in a name, and reject a request with any other character.",
     at: ["name"],
     fix: "Use letters, digits, _ and - only, for example _ instead of a dot.",
-    find({ tool: { name } }) {
-      if (typeof name !== "string") return undefined;
+    find({ tool }) {
+      const name = readText(tool.name);
       const invalid = [...new Set(name.slice(0, 1000).replace(/[A-Za-z0-9_-]/g, ""))];
       return (
         invalid.length > 0 && `The name ${quote(name)} has characters that model APIs reject: ${showValues(invalid)}.`
@@ -51,10 +53,10 @@ export const nameRules = defineRules<ToolSubject>(writing, [
     why: "Gemini's API refuses a name that does not start with a letter or _.",
     at: ["name"],
     fix: "Put a letter or _ first.",
-    find: ({ tool: { name } }) =>
-      typeof name === "string" &&
-      /^[\d-]/.test(name) &&
-      `The name ${quote(name)} starts with ${quote(name.charAt(0))}.`,
+    find({ tool }) {
+      const name = readText(tool.name);
+      return /^[\d-]/.test(name) && `The name ${quote(name)} starts with ${quote(name.charAt(0))}.`;
+    },
   },
   {
     id: "name-reserved",
@@ -62,11 +64,11 @@ export const nameRules = defineRules<ToolSubject>(writing, [
     why: "Newer models of OpenAI refuse a request with a function called python, and Anthropic's API one with two tools of the same name: a host that shows names without a prefix and offers a tool of the API, such as web_search, sends two.",
     at: ["name"],
     fix: "Name it for what it works on, such as notes_search.",
-    find({ tool: { name } }) {
+    find({ tool }) {
+      const name = readText(tool.name);
       // https://github.com/Kohaku-Lab/KohakuTerrarium/issues/80
       if (name === "python") return 'The name "python" is reserved by newer models of OpenAI.';
-      const isTaken = typeof name === "string" && toolsOfAnthropic.test(name);
-      return isTaken && `The name ${quote(name)} is that of a tool of Anthropic's API.`;
+      return toolsOfAnthropic.test(name) && `The name ${quote(name)} is that of a tool of Anthropic's API.`;
     },
   },
   {
@@ -74,35 +76,30 @@ export const nameRules = defineRules<ToolSubject>(writing, [
     severity: "error",
     docs: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#specifying-client-tools",
     why: "Anthropic's API refuses a request in which a parameter has another name than ^[a-zA-Z0-9_.-]{1,64}$.",
-    *check({ tool }) {
-      for (const { role, name, at } of walkToolSchema(tool, "inputSchema").locations) {
-        if (role !== "property" || at.length !== parameterDepth || /^[a-zA-Z0-9_.-]{1,64}$/.test(name)) continue;
-        const isLong = name.length > maxLength;
-        const reason = isLong ? `has ${name.length} characters` : "has characters that Anthropic's API refuses";
-        const fix = isLong
-          ? `Shorten it by at least ${name.length - maxLength}.`
-          : "Use letters, digits, _, . and - only.";
-        yield { at, message: `The parameter name ${quote(name)} ${reason}.`, fix };
+    fix: "Use letters, digits, _, . and - only.",
+    check: inParameters(function* (name, { at }) {
+      if (/^[a-zA-Z0-9_.-]{1,64}$/.test(name)) return;
+      const named = `The parameter name ${quote(name)} has`;
+      if (name.length <= maxLength) yield { at, message: `${named} characters that Anthropic's API refuses.` };
+      else {
+        const fix = `Shorten it by at least ${name.length - maxLength}.`;
+        yield { at, message: `${named} ${name.length} characters.`, fix };
       }
-    },
+    }),
   },
   {
     id: "parameter-name-vague",
     profile: "spec",
     why: "A model fills a parameter by its name first, and guesses when the name says nothing.",
-    *check({ tool }) {
-      for (const { role, name, at } of walkToolSchema(tool, "inputSchema").locations) {
-        const reason = role === "property" && at.length === parameterDepth ? explainVagueness(name) : undefined;
-        if (reason === undefined) continue;
-        const message = `The parameter name ${quote(name)} is ${reason}.`;
-        yield { at, message, fix: "Name it for what it holds, such as city or max_results." };
-      }
-    },
+    fix: "Name it for what it holds, such as city or max_results.",
+    // The context explains deeper names.
+    check: inParameters(function* (name, { at }) {
+      const reason = explainVagueness(name);
+      if (reason !== undefined) yield { at, message: `The parameter name ${quote(name)} is ${reason}.` };
+    }),
   },
 ]);
 
-/** inputSchema, properties, name. The context explains deeper names. */
-const parameterDepth = 3;
 const coordinates = new Set(["x", "y", "z"]);
 const placeholder =
   /^(?:(?:arg|val|var|data|obj|tmp|foo|bar|baz|thing|stuff)\d*|(?:args|input|param|value|field)\d+)$/i;
@@ -118,19 +115,20 @@ export const nameWordingRules = defineRules<ToolSubject>(writing, [
     id: "name-verb",
     profile: "spec",
     why: "A name that starts with what the tool does stands out among its siblings; a noun could be any of them.",
+    at: ["name"],
     *check(subject) {
-      const { name, description } = subject.tool;
-      if (typeof name !== "string" || !/[A-Za-z]/.test(name)) return;
+      const name = readText(subject.tool.name);
+      if (!/[A-Za-z]/.test(name)) return;
       const starts = listStarts(subject);
       if (starts.some(startsWithVerb)) return;
-      const text = typeof description === "string" ? description.slice(0, 500) : "";
+      const text = readText(subject.tool.description).slice(0, 500);
       // Other languages have other verbs. The list of English verbs is not complete, so the description is read too.
       if (text.trim() !== "" && !isEnglish(text)) return;
       if (starts.some(([first = ""]) => isUsedAsVerb(first, text))) return;
       const verb = findVerb(starts.at(-1) ?? []);
       const fix =
         verb === undefined ? "Start it with what the tool does, such as get_ or create_." : `Put ${quote(verb)} first.`;
-      yield { at: ["name"], message: `The name ${quote(name)} does not start with a verb.`, fix };
+      yield { message: `The name ${quote(name)} does not start with a verb.`, fix };
     },
   },
   {
@@ -140,21 +138,20 @@ export const nameWordingRules = defineRules<ToolSubject>(writing, [
     at: ["name"],
     fix: "Use a specific verb, such as get_, create_, update_ or send_; split a tool that does several of these.",
     find(subject) {
-      const { name } = subject.tool;
-      if (typeof name !== "string") return undefined;
       const verbs = listStarts(subject)
         .filter(startsWithVerb)
         .map(([first = ""]) => first);
-      const vague = verbs.find((verb) => getVerbKind(verb) === "vague");
+      const [vague] = verbs;
       if (vague === undefined || verbs.some((verb) => getVerbKind(verb) !== "vague")) return undefined;
-      return `${quote(vague)} in the name ${quote(name)} does not say whether the tool reads or changes something.`;
+      const name = quote(readText(subject.tool.name));
+      return `${quote(vague)} in the name ${name} does not say whether the tool reads or changes something.`;
     },
   },
 ]);
 
 /** The words of a name from each position where a verb may be: the start, after the last dot, after a shared prefix. */
-const listStarts = once(({ server, names, tool: { name } }: ToolSubject): readonly (readonly string[])[] => {
-  if (typeof name !== "string") return [];
+const listStarts = once(({ server, names, tool }: ToolSubject): readonly (readonly string[])[] => {
+  const name = readText(tool.name);
   const words = splitName(name);
   const starts = [words, splitName(name.slice(name.lastIndexOf(".") + 1))];
   const own = splitName(server);

@@ -4,8 +4,7 @@ import type { SchemaLocation } from "../../../base/jsonSchema/walk.ts";
 import { splitName } from "../../../base/text/nearest.ts";
 import { quote } from "../../../base/text/text.ts";
 import { isJsonObject, type JsonObject, type Path } from "../../../base/types/json.ts";
-
-import { defineRules, inInput, type RuleHead, type RuleRow, type ToolSubject, type Violation } from "../rule.ts";
+import { defineRules, inInput, parameterDepth, type RuleHead, type ToolSubject } from "../rule.ts";
 
 const reference = "https://json-schema.org/understanding-json-schema/reference";
 
@@ -84,20 +83,16 @@ const table: readonly PropertyRule[] = [
   },
 ];
 
-const nothing: readonly Violation[] = [];
-/** inputSchema, properties, name. */
-const parameterDepth = 3;
-
 export const propertyRules = defineRules<ToolSubject>(`${reference}/type`, [
   {
     id: "property-type",
     severity: "info",
     why: "A model is most reliable with a value that can have only one type.",
-    check: inInput(function* ({ schema, at, role }) {
+    fix: "Declare one type: string, integer, number, boolean, array or object.",
+    check: inInput(({ schema, at, role }) => {
       const isOwn = (role === "property" || role === "items") && at.at(-1) !== "additionalProperties";
       const message = isOwn ? explainType(schema, at) : undefined;
-      const fix = "Declare one type: string, integer, number, boolean, array or object.";
-      if (message !== undefined) yield { at, message, fix };
+      return message === undefined ? [] : [{ at, message }];
     }),
   },
   {
@@ -105,22 +100,19 @@ export const propertyRules = defineRules<ToolSubject>(`${reference}/type`, [
     severity: "error",
     docs: `${reference}/array#items`,
     why: "OpenAI's API rejects the request, with all of its tools (array schema missing items); VS Code rejects the tool.",
+    fix: 'Add items, such as { "type": "string" }.',
     check: inInput(({ schema, at }) => {
-      if (!listTypes(schema).includes("array") || "items" in schema || "prefixItems" in schema) return nothing;
-      return [
-        { at, message: "The array does not declare its items.", fix: 'Add items, such as { "type": "string" }.' },
-      ];
+      const isMissing = listTypes(schema).includes("array") && !("items" in schema) && !("prefixItems" in schema);
+      return isMissing ? [{ at, message: "The array does not declare its items." }] : [];
     }),
   },
-  ...table.map(({ matches, message, fix, ...head }): RuleRow<ToolSubject> => {
-    const check = inInput((location): readonly Violation[] => {
-      const property = location.role === "property" ? readProperty(location) : undefined;
-      return property && matches(property)
-        ? [{ at: location.at, message: message(quote(property.name)), fix }]
-        : nothing;
-    });
-    return { ...head, check };
-  }),
+  ...table.map(({ matches, message, ...head }) => ({
+    ...head,
+    check: inInput((location) => {
+      const isViolated = location.role === "property" && matches(readProperty(location));
+      return isViolated ? [{ at: location.at, message: message(quote(location.name)) }] : [];
+    }),
+  })),
 ]);
 
 const typeKeywords = ["type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if"];
@@ -170,7 +162,6 @@ function flattenBranches(schema: JsonObject): JsonObject[] {
 
 /** A property. `schema` and `type` exclude null; `about` is the description in lower case, `depth` the path length. */
 type Property = {
-  name: string;
   depth: number;
   words: readonly string[];
   schema: JsonObject;
@@ -181,8 +172,7 @@ type Property = {
 const readProperty = once((location: SchemaLocation): Property => {
   const schema = withoutNull(location.schema);
   const about = typeof schema.description === "string" ? schema.description.slice(0, 2000).toLowerCase() : "";
-  const { name, at } = location;
-  return { name, depth: at.length, words: splitName(name), schema, type: getSingleType(schema), about };
+  return { depth: location.at.length, words: splitName(location.name), schema, type: getSingleType(schema), about };
 });
 
 function isFreeString({ type, schema }: Property): boolean {

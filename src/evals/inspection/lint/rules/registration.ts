@@ -2,66 +2,62 @@ import { isToken } from "../../../base/secrets/recognize.ts";
 import { quote, showValue } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
 import { findScript } from "../../../servers/diagnosis/start.ts";
-import { defineRules, type RegistrationSubject, type RuleHead, type RuleRow, type Violation } from "../rule.ts";
+import { defineRules, type Found, type RegistrationSubject, type RuleRow } from "../rule.ts";
 
 const docs = "https://modelcontextprotocol.io/docs/develop/connect-local-servers";
 const claudeCode = "https://code.claude.com/docs/en/mcp";
 
-/** A rule that checks only entries that are objects. */
-type EntryRule = RuleHead & {
-  check(entry: JsonObject, subject: RegistrationSubject): Iterable<Violation>;
-};
-
-const table: readonly EntryRule[] = [
+/** Rules about entries that are objects. */
+const table: readonly RuleRow<RegistrationSubject & { entry: JsonObject }>[] = [
   {
     id: "registration-command",
     severity: "error",
     why: "The command is started as written, without a shell, so nothing splits it or expands variables in it.",
-    *check({ command, args }, { exists }) {
+    at: ["command"],
+    *check({ entry: { command, args }, exists }) {
       if (typeof command !== "string" || !/^[\w.-]+\s+\S/.test(command) || exists(command)) return;
       const more = args === undefined ? "" : ", before the existing ones";
-      const message = `The command ${quote(command)} contains arguments.`;
-      yield { at: ["command"], message, fix: `Put them under args${more}.` };
+      yield { message: `The command ${quote(command)} contains arguments.`, fix: `Put them under args${more}.` };
     },
   },
   {
     id: "registration-relative-path",
     severity: "error",
     why: "A host starts the server in a folder of its choice, where a relative path leads elsewhere.",
-    *check(entry, { absolute, isFolderKnown }) {
-      const fix = "Write an absolute path.";
+    fix: "Write an absolute path.",
+    *check({ entry, absolute, isFolderKnown }) {
       // In the file of a project an absolute path would be right on one machine only.
       const isElsewhere = (path: string) =>
         !absolute(path) && !path.startsWith("${") && (!isFolderKnown || path.startsWith("~"));
       const { command } = entry;
       const script = findScript(entry);
       if (typeof command === "string" && /[/\\]|^~/.test(command) && isElsewhere(command))
-        yield { at: ["command"], message: `The command ${quote(command)} is a relative path.`, fix };
+        yield { at: ["command"], message: `The command ${quote(command)} is a relative path.` };
       if (script && isElsewhere(script.path))
-        yield { at: ["args", script.index], message: `The script ${quote(script.path)} is a relative path.`, fix };
+        yield { at: ["args", script.index], message: `The script ${quote(script.path)} is a relative path.` };
     },
   },
   {
     id: "registration-script-missing",
     severity: "error",
     why: "The server cannot start, and the host shows no tools.",
-    *check(entry, { absolute, exists, isFolderKnown }) {
+    fix: "Build the server, or correct the path.",
+    *check({ entry, absolute, exists, isFolderKnown }) {
       const isMissing = (path: string) =>
         (absolute(path) || (isFolderKnown && !path.startsWith("~"))) && !path.includes("${") && !exists(path);
       const script = findScript(entry);
       const { command } = entry;
-      const fix = "Build the server, or correct the path.";
       if (typeof command === "string" && /[/\\]/.test(command) && isMissing(command))
-        yield { at: ["command"], message: `The program ${quote(command)} does not exist.`, fix };
+        yield { at: ["command"], message: `The program ${quote(command)} does not exist.` };
       if (script && isMissing(script.path))
-        yield { at: ["args", script.index], message: `The script ${quote(script.path)} does not exist.`, fix };
+        yield { at: ["args", script.index], message: `The script ${quote(script.path)} does not exist.` };
     },
   },
   {
     id: "registration-unset-variable",
     docs: `${claudeCode}#environment-variable-expansion-in-mcp-json`,
     why: "A host does not expand a variable that is not set, so the server gets its name as the value.",
-    *check(entry, { isSet }) {
+    *check({ entry, isSet }) {
       for (const { text, at } of isSet ? listTexts(entry) : [])
         for (const [, variable = ""] of text.matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)\}/g)) {
           if (isSet?.(variable)) continue;
@@ -75,20 +71,23 @@ const table: readonly EntryRule[] = [
     severity: "error",
     docs: claudeCode,
     why: "A host can reach a server only by an http or https URL.",
-    *check({ url }) {
-      if (url === undefined || hasVariable(url) || parseUrl(url)) return;
-      const message = `The url is ${showValue(url)}, which is not an http or https URL.`;
-      yield { at: ["url"], message, fix: "Write it as https://host/path." };
+    at: ["url"],
+    fix: "Write it as https://host/path.",
+    find({ entry: { url } }) {
+      if (url === undefined || hasVariable(url) || parseUrl(url)) return undefined;
+      return `The url is ${showValue(url)}, which is not an http or https URL.`;
     },
   },
   {
     id: "registration-url-plain",
     docs: "https://modelcontextprotocol.io/specification/2025-11-25/basic/security_best_practices",
     why: "Requests, answers and the token in the headers can be read and changed on the way.",
-    *check({ url }) {
+    at: ["url"],
+    fix: "Use https.",
+    find({ entry: { url } }) {
       const parsed = hasVariable(url) ? undefined : parseUrl(url);
-      if (parsed?.protocol !== "http:" || localhost.test(parsed.hostname)) return;
-      yield { at: ["url"], message: `Calls to ${quote(parsed.host)} are not encrypted.`, fix: "Use https." };
+      const isPlain = parsed?.protocol === "http:" && !localhost.test(parsed.hostname);
+      return isPlain && `Calls to ${quote(parsed.host)} are not encrypted.`;
     },
   },
 ];
@@ -99,17 +98,16 @@ export const registrationRules = defineRules<RegistrationSubject>(docs, [
     id: "registration-entry",
     severity: "error",
     why: "A host skips an entry that starts no server or has a value of a wrong type, or rejects the whole file.",
+    fix: "Give a command with args for a local server, or a url for a remote one.",
     *check({ entry }) {
-      const fix = "Give a command with args for a local server, or a url for a remote one.";
       if (!isJsonObject(entry)) {
-        yield { at: [], message: `The entry is ${showValue(entry as Json)}.`, fix };
+        yield { message: `The entry is ${showValue(entry as Json)}.` };
         return;
       }
       const { command, url } = entry;
-      if (command === undefined && url === undefined)
-        yield { at: [], message: "The entry has neither a command nor a url.", fix };
+      if (command === undefined && url === undefined) yield { message: "The entry has neither a command nor a url." };
       else if (command !== undefined && url !== undefined)
-        yield { at: ["url"], message: "The entry has both a command and a url.", fix };
+        yield { at: ["url"], message: "The entry has both a command and a url." };
       yield* findMistyped(entry);
     },
   },
@@ -117,34 +115,33 @@ export const registrationRules = defineRules<RegistrationSubject>(docs, [
     id: "registration-name",
     docs: claudeCode,
     why: "Hosts prefix the name to that of every tool, where only letters, digits, _ and - are allowed.",
-    *check({ name }) {
-      if (/^[\w-]+$/.test(name)) return;
-      const message = `Hosts replace or reject characters of the name ${quote(name)}.`;
-      yield { at: [], message, fix: "Use letters, digits, _ and -." };
-    },
+    at: [],
+    fix: "Use letters, digits, _ and -.",
+    find: ({ name }) => !/^[\w-]+$/.test(name) && `Hosts replace or reject characters of the name ${quote(name)}.`,
   },
-  ...table.map(({ check, ...head }): RuleRow<RegistrationSubject> => {
-    return { ...head, check: (subject) => (isJsonObject(subject.entry) ? check(subject.entry, subject) : []) };
-  }),
+  ...defineRules(docs, table).map(({ check, ...head }) => ({
+    ...head,
+    check: ({ entry, ...subject }: RegistrationSubject) => (isJsonObject(entry) ? check({ entry, ...subject }) : []),
+  })),
   {
     id: "registration-secret",
     docs: `${claudeCode}#environment-variable-expansion-in-mcp-json`,
     why: "The file is shared or committed sooner or later, and the secret with it.",
+    fix: `Put it in an environment variable, and write \${NAME} here.`,
     // The secret itself is never repeated in a message.
     *check({ entry }) {
-      const fix = `Put it in an environment variable, and write \${NAME} here.`;
       for (const { text, at } of isJsonObject(entry) ? listTexts(entry) : []) {
         const start = text.slice(0, 10_000);
-        if (start.split(/[^\w.+/-]+/).some(isToken)) yield { at, message: "The entry contains a token.", fix };
+        if (start.split(/[^\w.+/-]+/).some(isToken)) yield { at, message: "The entry contains a token." };
         else if (/^[a-z][a-z0-9+.-]*:\/\/[^\s/:@]+:(?!\$\{)[^\s/@]+@/i.test(start))
-          yield { at, message: "The url contains a password.", fix };
+          yield { at, message: "The url contains a password." };
       }
     },
   },
 ]);
 
 /** The values of an entry that hosts refuse: the command, the arguments, the environment and the headers are strings. */
-function* findMistyped({ command, args = [], env = {}, headers = {} }: JsonObject): Iterable<Violation> {
+function* findMistyped({ command, args = [], env = {}, headers = {} }: JsonObject): Iterable<Found> {
   if (command !== undefined && (typeof command !== "string" || command.trim() === "")) {
     const message = command === "" ? "The command is empty." : `The command is ${showValue(command)}.`;
     yield { at: ["command"], message, fix: "Name the program that starts the server." };

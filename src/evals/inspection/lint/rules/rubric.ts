@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { cut, listJsonObjects, showJson } from "../../../base/text/text.ts";
+import { cut, listJsonObjects, showJson, squeeze } from "../../../base/text/text.ts";
 import { formatIssues } from "../../../base/types/errors.ts";
 import type { JsonObject } from "../../../base/types/json.ts";
 import { defineRules, type JudgedSubject } from "../rule.ts";
@@ -78,21 +78,14 @@ type Rubric = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "pro
 
 /** Reads the answer of a judge: one JSON object, whatever stands around it. */
 export function readRubric(text: string): Rubric {
+  const fail = (why: string) => ({ kind: "problem", why: `the judge${why}` }) as const;
   const value = listJsonObjects(text).at(-1);
-  if (!value)
-    return {
-      kind: "problem",
-      why: `the judge's answer is not JSON: ${text.trim() === "" ? "it is empty" : showJson(cut(text, 80))}`,
-    };
+  if (!value) return fail(`'s answer is not JSON: ${text.trim() === "" ? "it is empty" : showJson(cut(text, 80))}`);
   const answer = rubricAnswerSchema.safeParse(value);
-  if (!answer.success) {
-    const why = formatIssues(answer.error);
-    return { kind: "problem", why: `the judge's answer is not as asked: ${why}` };
-  }
-  const graded = ids.map((rule) => ({ rule, ...answer.data[rule] }));
-  const empty = graded.find(({ reason }) => reason.trim() === "");
-  if (empty) return { kind: "problem", why: `the judge gave no reason for ${empty.rule}` };
-  return { kind: "graded", grades: graded };
+  if (!answer.success) return fail(`'s answer is not as asked: ${formatIssues(answer.error)}`);
+  const grades = ids.map((rule) => ({ rule, ...answer.data[rule] }));
+  const empty = grades.find(({ reason }) => reason.trim() === "");
+  return empty ? fail(` gave no reason for ${empty.rule}`) : { kind: "graded", grades };
 }
 
 /** A grade of this or less is a finding. */
@@ -105,13 +98,12 @@ export const rubricRules = defineRules<JudgedSubject>(
     id,
     severity: "info",
     why: rubric[id].why,
+    at: id === "judge-parameters" ? ["inputSchema"] : ["description"],
+    fix: rubric[id].fix,
     *check({ judge, grades }) {
-      for (const { rule, score, reason } of grades) {
-        if (rule !== id || score > threshold) continue;
-        const at = id === "judge-parameters" ? ["inputSchema"] : ["description"];
-        const message = `Judged by ${judge}: ${score} of 5. ${reason.replace(/\s+/g, " ").trim()}`;
-        yield { at, message, fix: rubric[id].fix };
-      }
+      for (const { rule, score, reason } of grades)
+        if (rule === id && score <= threshold)
+          yield { message: `Judged by ${judge}: ${score} of 5. ${squeeze(reason)}` };
     },
   })),
 );

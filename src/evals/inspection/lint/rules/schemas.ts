@@ -64,15 +64,11 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     severity: "error",
     docs: "https://github.com/anthropics/claude-code/issues/56174",
     why: "Anthropic's API rejects the whole request, with all of its tools, for oneOf, anyOf or allOf at the root; OpenAI's also for not and enum.",
+    fix: "List all properties in one object and describe which belong together, or make two tools.",
     *check({ tool: { inputSchema } }) {
-      if (!isJsonObject(inputSchema)) return;
-      for (const keyword of ["oneOf", "anyOf", "allOf", "not", "enum"].filter((key) =>
-        Object.hasOwn(inputSchema, key),
-      )) {
-        const message = `The inputSchema has ${keyword} at its root.`;
-        const fix = "List all properties in one object and describe which belong together, or make two tools.";
-        yield { at: ["inputSchema", keyword], message, fix };
-      }
+      for (const keyword of ["oneOf", "anyOf", "allOf", "not", "enum"])
+        if (isJsonObject(inputSchema) && Object.hasOwn(inputSchema, keyword))
+          yield { at: ["inputSchema", keyword], message: `The inputSchema has ${keyword} at its root.` };
     },
   },
   {
@@ -80,6 +76,7 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     severity: "info",
     docs: "https://ai.google.dev/api/caching#Schema",
     why: "Gemini's schemas have no such field: most clients drop it, and the whole request of one that does not is refused.",
+    fix: "Say in the description what it asks for, too.",
     *check({ tool }) {
       const locations = walkToolSchema(tool, "inputSchema").locations.flatMap(({ schema, at }) => [
         ...unknownToGemini.filter((key) => Object.hasOwn(schema, key)).map((key) => ({ key, at: [...at, key] })),
@@ -89,7 +86,7 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
       const [first] = locations;
       if (!first) return;
       const message = `Gemini's schemas have no ${[...new Set(locations.map(({ key }) => key))].join(", ")}.`;
-      yield { at: first.at, message, fix: "Say in the description what it asks for, too." };
+      yield { at: first.at, message };
     },
   },
   {
@@ -118,25 +115,26 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     severity: "error",
     docs: `${reference}/object#required`,
     why: "Gemini's API rejects a request with such a tool (property is not defined); nothing says how to give the property.",
+    fix: "Describe it under properties, or remove it from required.",
     check: inSchemas(function* (location) {
       const { schema, at } = location;
       if (!isComplete(location) || isJsonObject(schema.patternProperties)) return;
       const unknown = listRequired(schema).filter((name) => getProperty(schema, name) === undefined);
-      if (unknown.length === 0) return;
       const message = `Required but not among the properties: ${showValues(unknown)}.`;
-      yield { at: [...at, "required"], message, fix: "Describe it under properties, or remove it from required." };
+      if (unknown.length > 0) yield { at: [...at, "required"], message };
     }),
   },
   {
     id: "required-with-default",
     docs: `${reference}/object#required`,
     why: "A parameter with a default is optional; listed as required, a model must make up a value for it.",
+    fix: "Remove it from required, or remove its default.",
     check: inInput(function* ({ schema, at }) {
       for (const name of listRequired(schema)) {
         const property = getProperty(schema, name);
         if (!isJsonObject(property) || property.default === undefined) continue;
         const message = `${quote(name)} is required although it has the default ${showValue(property.default)}.`;
-        yield { at: [...at, "properties", name], message, fix: "Remove it from required, or remove its default." };
+        yield { at: [...at, "properties", name], message };
       }
     }),
   },
@@ -169,10 +167,10 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     id: "default-violates-schema",
     docs: `${reference}/annotations`,
     why: "A model copies the default it sees, and a call with it is rejected.",
-    check: inInput(function* ({ schema, at }) {
+    fix: "Give a default that the schema allows, or correct the schema.",
+    check: inInput(({ schema, at }) => {
       const message = schema.default === undefined ? undefined : explainMisfit(schema.default, schema);
-      if (message === undefined) return;
-      yield { at: [...at, "default"], message, fix: "Give a default that the schema allows, or correct the schema." };
+      return message === undefined ? [] : [{ at: [...at, "default"], message }];
     }),
   },
   {
@@ -195,6 +193,7 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     severity: "error",
     docs: `${guide}/structuring#dollarref`,
     why: "A reference to nothing makes the schema invalid, and hosts fetch no other document: calls of the tool fail.",
+    fix: "Write the schema out where it is used, or put it under $defs.",
     *check({ tool }) {
       for (const field of ["inputSchema", "outputSchema"] as const) {
         const walk = walkToolSchema(tool, field);
@@ -203,9 +202,7 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
           const kind = typeof $ref === "string" ? followRef($ref, walk).kind : "local";
           if (kind === "local") continue;
           const leads = kind === "remote" ? "leads to another document" : "leads nowhere in the schema";
-          const message = `The reference ${showValue($ref ?? null)} ${leads}.`;
-          const fix = "Write the schema out where it is used, or put it under $defs.";
-          yield { at: [...at, "$ref"], message, fix };
+          yield { at: [...at, "$ref"], message: `The reference ${showValue($ref ?? null)} ${leads}.` };
         }
       }
     },
@@ -214,6 +211,8 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     id: "schema-too-large",
     docs: strictMode,
     why: "The schema is sent with every request; OpenAI's strict mode rejects more than 10 levels, 5,000 properties or 1,000 values of enums.",
+    at: ["inputSchema"],
+    fix: "Remove what a model need not choose. Nothing beyond the limit was checked.",
     *check({ tool }) {
       const format = (number: number) => number.toLocaleString("en-US");
       const { locations } = walkToolSchema(tool, "inputSchema");
@@ -225,28 +224,26 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
       }
       const isOver = locations.filter(({ role }) => role === "property").length > limits.properties;
       const most = isOver ? `${format(limits.properties)} properties` : `${format(maxPlaces)} schemas`;
-      const fix = "Remove what a model need not choose. Nothing beyond the limit was checked.";
-      if (isOver || locations.length === maxPlaces)
-        yield { at: ["inputSchema"], message: `The inputSchema has more than ${most}.`, fix };
+      if (isOver || locations.length === maxPlaces) yield { message: `The inputSchema has more than ${most}.` };
       const values = sumOf(locations, ({ schema }) => (Array.isArray(schema.enum) ? schema.enum.length : 0));
       if (values > limits.enumValues) {
         const message = `The enums of the inputSchema have ${format(values)} values, more than ${format(limits.enumValues)}.`;
-        yield { at: ["inputSchema"], message, fix: "Let a model search for the values with another tool." };
+        yield { message, fix: "Let a model search for the values with another tool." };
       }
       if (!collectTexts(tool).whole)
-        yield { at: [], message: `The tool has more than ${format(maxSearched)} characters.`, fix };
+        yield { at: [], message: `The tool has more than ${format(maxSearched)} characters.` };
     },
   },
   {
     id: "ref-recursive",
     docs: `${guide}/structuring#recursion`,
     why: "Some hosts expand references, and reject or cut a schema that contains itself.",
+    fix: "Write out the levels that are needed, or use a flat list with parent ids.",
     *check({ tool }) {
       const location = findRecursiveRef(walkToolSchema(tool, "inputSchema"));
       if (!location) return;
-      const message = `The reference ${showValue(location.schema.$ref ?? null)} leads back to a schema it is part of.`;
-      const fix = "Write out the levels that are needed, or use a flat list with parent ids.";
-      yield { at: [...location.at, "$ref"], message, fix };
+      const ref = showValue(location.schema.$ref ?? null);
+      yield { at: [...location.at, "$ref"], message: `The reference ${ref} leads back to a schema it is part of.` };
     },
   },
 ]);

@@ -1,8 +1,8 @@
-import { once } from "../../../base/collections.ts";
+import { getOrAdd, once } from "../../../base/collections.ts";
 import { splitWords } from "../../../base/search/document.ts";
 import { listConfusablePairs } from "../../../base/search/similarity.ts";
 import { nearest, splitName } from "../../../base/text/nearest.ts";
-import { quote, showValues } from "../../../base/text/text.ts";
+import { quote, showValues, squeeze } from "../../../base/text/text.ts";
 import { isJsonObject, type JsonObject } from "../../../base/types/json.ts";
 import { findDeprecation } from "../../../servers/changes/names.ts";
 import {
@@ -11,10 +11,11 @@ import {
   getPlainDescription,
   getUnquotedDescription,
   getVerbKind,
+  readText,
   startsWithVerb,
   takeFirst,
 } from "../language.ts";
-import { defineRules, type ToolSubject, type ToolsetSubject, type Violation } from "../rule.ts";
+import { defineRules, type Found, type ToolSubject, type ToolsetSubject } from "../rule.ts";
 
 const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
 /** Limits: names compared with an unknown one, tools of a request to OpenAI. */
@@ -97,6 +98,8 @@ function getStyle(name: string): "_" | "-" | "camel" {
  */
 const nearDuplicate = 0.75;
 
+const saidInEach = "Say in each description when to call it and when to call the other, or merge the two tools.";
+
 /** Limits that keep the time linear. In longer lists only equal descriptions are found. */
 const comparison = { tools: 2000, pairs: 10_000, characters: 20_000 } as const;
 
@@ -107,14 +110,12 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
     severity: "error",
     docs: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool",
     why: "Of two tools with one name only one can be called, and clients reject such a list.",
+    fix: "Name each tool for what only it does, or list it once.",
     *check({ tools }) {
       const seen = new Set<string>();
       for (const [at, { name }] of tools.entries()) {
         if (typeof name !== "string") continue;
-        if (seen.has(name)) {
-          const message = `An earlier tool has the same name, ${quote(name)}.`;
-          yield { at: [at, "name"], message, fix: "Name each tool for what only it does, or list it once." };
-        }
+        if (seen.has(name)) yield { at: [at, "name"], message: `An earlier tool has the same name, ${quote(name)}.` };
         seen.add(name);
       }
     },
@@ -132,16 +133,18 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
   {
     id: "same-description",
     why: "A model chooses by name and description; where two descriptions are the same, the name alone decides.",
+    fix: saidInEach,
     check: ({ tools }) => report(findEqualDescriptions(listCurrent(tools))),
   },
   {
     id: "near-duplicate-tools",
     profile: "spec",
     why: "A model chooses by name and description; where two are nearly the same, a single word decides.",
-    *check({ tools }) {
+    fix: saidInEach,
+    check({ tools }) {
       const current = listCurrent(tools);
       const equal = new Map(findEqualDescriptions(current));
-      yield* report([...findNearDuplicates(tools, current)].filter(([at]) => !equal.has(at)));
+      return report([...findNearDuplicates(tools, current)].filter(([at]) => !equal.has(at)));
     },
   },
   {
@@ -149,14 +152,14 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
     severity: "info",
     profile: "spec",
     why: "Of two similar tools a model takes either; naming the sibling shows where one ends and the other begins.",
+    fix: "Say what it is not for, and name the tool for that.",
     *check({ tools }) {
       const groups = new Map<string, Set<string>>();
       const named = tools.flatMap((tool, index) => {
         const { name } = tool;
         return typeof name === "string" ? [{ tool, index, name, keys: listGroupKeys(name) }] : [];
       });
-      for (const { name, keys } of named)
-        for (const key of keys) groups.set(key, (groups.get(key) ?? new Set()).add(name));
+      for (const { name, keys } of named) for (const key of keys) getOrAdd(groups, key, () => new Set()).add(name);
       for (const { tool, index, name, keys } of named) {
         const own = keys.flatMap((key) => groups.get(key) ?? []);
         const others = new Set(own.flatMap((names) => takeFirst(6, names)).filter((other) => other !== name));
@@ -164,7 +167,7 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
         if (text === undefined || others.size === 0 || /\bdeprecated\b/i.test(text) || namesOneOf(own, text, name))
           continue;
         const message = `The description does not distinguish the tool from ${showValues([...others])}.`;
-        yield { at: [index, "description"], message, fix: "Say what it is not for, and name the tool for that." };
+        yield { at: [index, "description"], message };
       }
     },
   },
@@ -190,24 +193,19 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
   {
     id: "name-same-meaning",
     why: "Of two tools whose names differ only in verbs of one meaning, a model takes either.",
+    fix: "Name each for what only it does, or merge the two tools.",
     *check({ tools }) {
       const first = new Map<string, { name: string; text: string }>();
       for (const [index, tool] of tools.entries()) {
-        const { name } = tool;
+        const name = readText(tool.name);
         const text = getPlainDescription(tool) ?? "";
-        const meaning = typeof name === "string" ? nameMeaning(name) : undefined;
-        if (meaning === undefined || typeof name !== "string") continue;
-        const other = first.get(meaning);
-        if (other === undefined) first.set(meaning, { name, text });
-        else if (
-          other.name !== name &&
-          !/\bdeprecated\b/i.test(text) &&
-          !text.includes(other.name) &&
-          !other.text.includes(name)
-        ) {
-          const message = `The names ${quote(other.name)} and ${quote(name)} differ only in a verb of the same meaning.`;
-          yield { at: [index, "name"], message, fix: "Name each for what only it does, or merge the two tools." };
-        }
+        const meaning = nameMeaning(name);
+        if (meaning === undefined) continue;
+        const other = getOrAdd(first, meaning, () => ({ name, text }));
+        const isToldApart = text.includes(other.name) || other.text.includes(name);
+        if (other.name === name || isToldApart || /\bdeprecated\b/i.test(text)) continue;
+        const message = `The names ${quote(other.name)} and ${quote(name)} differ only in a verb of the same meaning.`;
+        yield { at: [index, "name"], message };
       }
     },
   },
@@ -235,9 +233,8 @@ function nameMeaning(name: string): string | undefined {
 const listCurrent = (tools: readonly JsonObject[]): ListedTool[] =>
   tools.flatMap((tool, at) => (findDeprecation(tool) ? [] : [{ tool, at }]));
 
-function report(messages: Iterable<[number, string]>): Violation[] {
-  const fix = "Say in each description when to call it and when to call the other, or merge the two tools.";
-  return [...messages].sort(([a], [b]) => a - b).map(([at, message]) => ({ at: [at, "description"], message, fix }));
+function report(messages: Iterable<[number, string]>): Found[] {
+  return [...messages].sort(([a], [b]) => a - b).map(([at, message]) => ({ at: [at, "description"], message }));
 }
 
 type ListedTool = { tool: JsonObject; at: number };
@@ -265,11 +262,11 @@ function* findNearDuplicates(tools: readonly JsonObject[], current: readonly Lis
  * find_projects).
  */
 function isDistinguished(one: JsonObject, other: JsonObject): boolean {
-  const [a, b] = [one, other].map(({ name, description }) => ({
+  const read = ({ name, description }: JsonObject) => ({
     name: String(name),
-    text: typeof description === "string" ? description.slice(0, comparison.characters) : "",
-  }));
-  if (!a || !b) return false;
+    text: readText(description).slice(0, comparison.characters),
+  });
+  const [a, b] = [read(one), read(other)];
   if (a.text.includes(b.name) || b.text.includes(a.name)) return true;
   const [kind, otherKind] = [a, b].map(({ name }) => getVerbKind(findVerb(splitName(name)) ?? ""));
   if (kind !== undefined && otherKind !== undefined && kind !== otherKind) return true;
@@ -289,9 +286,7 @@ function toStems(text: string): ReadonlySet<string> {
 function* findEqualDescriptions(current: readonly ListedTool[]): Iterable<[number, string]> {
   const first = new Map<string, ListedTool>();
   for (const one of current) {
-    const { description } = one.tool;
-    const start = typeof description === "string" ? description.slice(0, comparison.characters) : "";
-    const text = start.trim().replace(/\s+/g, " ").toLowerCase();
+    const text = squeeze(readText(one.tool.description).slice(0, comparison.characters)).toLowerCase();
     if (text === "") continue;
     const same = first.get(text);
     if (same) yield [one.at, `${nameTool(one)} has the same description as ${nameTool(same)}.`];

@@ -4,8 +4,8 @@ import { describeHidden, findHiddenOf, isText, quote, showValue, showValues } fr
 import { isJsonObject, type Json, type Path } from "../../../base/types/json.ts";
 import { frontMatterKeys } from "../../../base/types/skill.ts";
 import { listPlainValues, type PlainValue } from "../../../input/parsing/yaml.ts";
-import { injectionPatterns, maxSearched } from "../language.ts";
-import { defineRules, type SkillSubject, type Violation } from "../rule.ts";
+import { injectionPatterns, maxSearched, readText } from "../language.ts";
+import { defineRules, type Found, type SkillSubject } from "../rule.ts";
 
 const format = "https://agentskills.io/specification";
 const maxLength = { name: 64, description: 1024, compatibility: 500 } as const;
@@ -56,14 +56,14 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     severity: "error",
     docs: format,
     why: "Hosts reject or truncate a description of more than 1,024 characters, and a compatibility of more than 500.",
+    fix: "Shorten it, and move details into the body.",
     *check({ package: { document } }) {
       for (const key of ["description", "compatibility"] as const) {
-        const value = document.frontMatter[key];
         // A YAML block ends with a line break, which is not part of the text.
-        const length = typeof value === "string" ? [...value.slice(0, 100_000).trim()].length : 0;
+        const { length } = [...readText(document.frontMatter[key]).slice(0, 100_000).trim()];
         if (length <= maxLength[key]) continue;
         const message = `The ${key} has ${length} characters; at most ${maxLength[key]} are allowed.`;
-        yield { at: ["frontMatter", key], message, fix: "Shorten it, and move details into the body." };
+        yield { at: ["frontMatter", key], message };
       }
     },
   },
@@ -91,38 +91,35 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     why: "A host that expects another type in the front matter ignores the key, or skips the whole skill.",
     *check({ package: { document } }) {
       const { license, compatibility, metadata, "allowed-tools": tools } = document.frontMatter;
-      const report = (key: string, message: string, fix: string): Violation => ({
-        at: ["frontMatter", key],
-        message,
-        fix,
-      });
-      if (license !== undefined && typeof license !== "string")
-        yield report(
-          "license",
-          `The license is ${showValue(license)}.`,
-          "Name the license, or the file that contains it.",
-        );
-      if (compatibility !== undefined && !isText(compatibility))
-        yield report("compatibility", `The compatibility is ${showValue(compatibility)}.`, "Say what the skill needs.");
-      if (metadata !== undefined && !isJsonObject(metadata))
-        yield report("metadata", `metadata is ${showValue(metadata)}.`, "Make it a map of keys to strings.");
+      const at = (key: string) => ["frontMatter", key];
+      if (license !== undefined && typeof license !== "string") {
+        const fix = "Name the license, or the file that contains it.";
+        yield { at: at("license"), message: `The license is ${showValue(license)}.`, fix };
+      }
+      if (compatibility !== undefined && !isText(compatibility)) {
+        const message = `The compatibility is ${showValue(compatibility)}.`;
+        yield { at: at("compatibility"), message, fix: "Say what the skill needs." };
+      }
+      if (metadata !== undefined && !isJsonObject(metadata)) {
+        const message = `metadata is ${showValue(metadata)}.`;
+        yield { at: at("metadata"), message, fix: "Make it a map of keys to strings." };
+      }
       const entries = isJsonObject(metadata) ? Object.entries(metadata) : [];
-      const [key, value] = entries.find(([, one]) => typeof one !== "string") ?? [];
-      if (key !== undefined && value !== undefined)
-        yield report("metadata", `${quote(key)} of metadata is ${showValue(value)}.`, "Put its value in quotes.");
-      const names = Array.isArray(tools) ? tools : [tools ?? ""];
-      if (names.some((name) => typeof name !== "string"))
-        yield report(
-          "allowed-tools",
-          "allowed-tools contains a value that is not a string.",
-          "Write names separated by spaces, or a list.",
-        );
+      for (const [key, value] of entries.filter(([, one]) => typeof one !== "string").slice(0, 1)) {
+        const message = `${quote(key)} of metadata is ${showValue(value)}.`;
+        yield { at: at("metadata"), message, fix: "Put its value in quotes." };
+      }
+      if ([tools ?? ""].flat().some((name) => typeof name !== "string")) {
+        const message = "allowed-tools contains a value that is not a string.";
+        yield { at: at("allowed-tools"), message, fix: "Write names separated by spaces, or a list." };
+      }
     },
   },
   {
     id: "skill-plain-value",
     docs: "https://yaml.org/spec/1.2.2/#733-plain-style",
     why: "YAML drops or converts parts of text without quotes, and hosts show a model what is left.",
+    fix: "Put the whole value in quotes.",
     *check({ package: { document }, files }) {
       const lines = (files.get("SKILL.md") ?? "").split(/\r\n?|\n/);
       // Between the delimiters, the second of which stands before the body.
@@ -130,26 +127,21 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
       const values = listPlainValues(front.join("\n"));
       if (!Array.isArray(values)) {
         const message = `${quote(front[values.invalidLine] ?? "")} is not valid YAML without quotes, and not every host reads it.`;
-        yield { at: ["line", values.invalidLine + 2], message, fix: quoteValue };
+        yield { at: ["line", values.invalidLine + 2], message };
         return;
       }
       for (const value of values)
-        for (const message of explainChanges(value)) yield { at: ["line", value.line + 2], message, fix: quoteValue };
+        for (const message of explainChanges(value)) yield { at: ["line", value.line + 2], message };
     },
   },
   {
     id: "skill-unknown-key",
     docs: `${format}#frontmatter`,
     why: "A key that the format does not define is read by one host at most, or it is misspelled.",
+    fix: "Correct the spelling, put your own data under metadata, or keep what your host reads.",
     *check({ package: { document } }) {
-      for (const key of Object.keys(document.frontMatter).filter((one) => !frontMatterKeys.has(one))) {
-        const message = `The skill format does not define the key ${quote(key)}.`;
-        yield {
-          at: ["frontMatter", key],
-          message,
-          fix: "Correct the spelling, put your own data under metadata, or keep what your host reads.",
-        };
-      }
+      for (const key of Object.keys(document.frontMatter).filter((one) => !frontMatterKeys.has(one)))
+        yield { at: ["frontMatter", key], message: `The skill format does not define the key ${quote(key)}.` };
     },
   },
   {
@@ -157,46 +149,38 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     severity: "error",
     docs: `${format}#file-references`,
     why: "A model that follows a reference to nothing makes up what the file would have said.",
-    *check(subject) {
-      for (const { line, target, leads } of resolveReferences(subject)) {
-        if (leads !== "missing" && leads !== "missing outside") continue;
-        const where = leads === "missing" ? "leads to no file of the package" : "leads to no file of the repository";
-        const message = `The reference ${quote(target)} ${where}.`;
-        yield { at: ["line", line], message, fix: "Add the file, or correct the path." };
-      }
-    },
+    fix: "Add the file, or correct the path.",
+    check: findReferences({ missing: "to no file of the package", "missing outside": "to no file of the repository" }),
   },
   {
     id: "skill-reference-outside",
     severity: "info",
     docs: `${format}#file-references`,
     why: "A package that is installed alone does not have the files around it.",
-    *check(subject) {
-      for (const { line, target, leads } of resolveReferences(subject)) {
-        if (leads !== "file outside" && leads !== "beyond") continue;
-        const checked = leads === "beyond" ? "out of the repository, and was not checked" : "out of the package";
-        const message = `The reference ${quote(target)} leads ${checked}.`;
-        yield { at: ["line", line], message, fix: "Put the file into the package." };
-      }
-    },
+    fix: "Put the file into the package.",
+    check: findReferences({
+      "file outside": "out of the package",
+      beyond: "out of the repository, and was not checked",
+    }),
   },
   {
     id: "skill-hidden-unicode",
     severity: "error",
     docs: "https://www.unicode.org/reports/tr36/",
     why: "A model reads characters that no reviewer sees, which is how instructions are smuggled into a skill.",
-    check: (subject) => findHiddenLines("message", subject),
+    ...findHiddenLines("message"),
   },
   {
     id: "skill-stray-unicode",
     docs: "https://www.unicode.org/reports/tr36/",
     why: "Marks without width come with copied text; words and commands that contain one are different ones.",
-    check: (subject) => findHiddenLines("stray", subject),
+    ...findHiddenLines("stray"),
   },
   {
     id: "skill-injection-wording",
     docs: "https://owasp.org/www-project-mcp-top-10/",
     why: "Instructions against the user are the mark of skill poisoning; hosts and scanners block them.",
+    fix: "Say what to do for the user's task.",
     *check(subject) {
       for (const { path, text } of listModelTexts(subject)) {
         // Replaces single characters, so that indices stay the same.
@@ -205,15 +189,12 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
           const match = pattern.exec(plain);
           if (!match) continue;
           const line = text.slice(0, match.index).split("\n").length - 1;
-          const message = `The text ${does}: ${quote(match[0])}.`;
-          yield { at: locateLine(path, line), message, fix: "Say what to do for the user's task." };
+          yield { at: locateLine(path, line), message: `The text ${does}: ${quote(match[0])}.` };
         }
       }
     },
   },
 ]);
-
-const quoteValue = "Put the whole value in quotes.";
 
 /** What parsers of YAML 1.1, such as PyYAML, read in text that is a string in YAML 1.2. */
 const oldReadings = [
@@ -275,6 +256,15 @@ function isFileReference({ text, target }: { text: string; target: string }, pat
 
 type Reference = { line: number; target: string; leads: "missing" | "missing outside" | "file outside" | "beyond" };
 
+/** A check of the references that lead to one of these. */
+function findReferences(places: { readonly [L in Reference["leads"]]?: string }) {
+  return function* (subject: SkillSubject): Iterable<Found> {
+    for (const { line, target, leads } of resolveReferences(subject))
+      if (places[leads])
+        yield { at: ["line", line], message: `The reference ${quote(target)} leads ${places[leads]}.` };
+  };
+}
+
 /** Finds references to files that are not in the package, and what they lead to. */
 function* resolveReferences({ package: { document }, files, outside }: SkillSubject): Iterable<Reference> {
   const paths = new Set(files.keys());
@@ -328,18 +318,25 @@ function locateLine(path: string, line: number): Path {
   return path === "SKILL.md" ? ["line", line + 1] : ["file", path];
 }
 
-/** The lines of the Markdown files that have hidden characters of one kind. */
-function* findHiddenLines(kind: "message" | "stray", subject: SkillSubject): Iterable<Violation> {
-  for (const { path, text } of listModelTexts(subject)) {
-    let left = maxLines;
-    const lines = text.replace(/^\ufeff/, "").split("\n");
-    for (const [index, line] of lines.entries()) {
-      // A zero-width space next to a fence is how Markdown is quoted in Markdown.
-      const shown = line.replace(/\r$/, "").replace(/\u200b(?=`{3}|~{3})|(?<=`{3}|~{3})\u200b/g, "");
-      const [first] = findHiddenOf(kind, shown);
-      if (!first || left-- <= 0) continue;
-      const message = `The text has hidden characters: ${describeHidden(first.code)}.`;
-      yield { at: locateLine(path, index), message, fix: "Remove them, and find out where they came from." };
-    }
-  }
+/** A check of the lines of the Markdown files for hidden characters of one kind. */
+function findHiddenLines(kind: "message" | "stray") {
+  return {
+    fix: "Remove them, and find out where they came from.",
+    *check(subject: SkillSubject): Iterable<Found> {
+      for (const { path, text } of listModelTexts(subject)) {
+        let left = maxLines;
+        const lines = text.replace(/^\ufeff/, "").split("\n");
+        for (const [index, line] of lines.entries()) {
+          // A zero-width space next to a fence is how Markdown is quoted in Markdown.
+          const shown = line.replace(/\r$/, "").replace(/\u200b(?=`{3}|~{3})|(?<=`{3}|~{3})\u200b/g, "");
+          const [first] = findHiddenOf(kind, shown);
+          if (!first || left-- <= 0) continue;
+          yield {
+            at: locateLine(path, index),
+            message: `The text has hidden characters: ${describeHidden(first.code)}.`,
+          };
+        }
+      }
+    },
+  };
 }

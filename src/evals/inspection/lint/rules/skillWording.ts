@@ -2,7 +2,7 @@ import { quote } from "../../../base/text/text.ts";
 import type { Path } from "../../../base/types/json.ts";
 import type { SkillDocument } from "../../../base/types/skill.ts";
 import { countTriggerPhrases, isEnglish, saysWhatItDoes, saysWhenNotToUse, saysWhenToUse } from "../language.ts";
-import { defineRules, type RuleHead, type RuleRow, type SkillSubject } from "../rule.ts";
+import { defineRules, type RuleHead, type SkillSubject } from "../rule.ts";
 
 const docs = "docs/lint-rules.md";
 const writing = "https://agentskills.io/skill-creation/optimizing-descriptions";
@@ -87,18 +87,16 @@ const bodyTable: readonly Requirement<SkillDocument>[] = [
 
 /** Rules about what a model reads: the description before the skill is loaded, and the body afterwards. */
 export const skillWordingRules = defineRules<SkillSubject>(docs, [
-  ...descriptionTable.map(
-    ({ isKept, message, ...head }): RuleRow<SkillSubject> => ({
-      ...head,
-      docs: writing,
-      at: ["frontMatter", "description"],
-      find({ package: { description } }) {
-        // The rest is not read: skill-description-length reports longer descriptions.
-        const start = description.slice(0, limits.description);
-        return start.trim() !== "" && isEnglish(start) && !isKept(start) && message;
-      },
-    }),
-  ),
+  ...descriptionTable.map(({ isKept, message, ...head }) => ({
+    ...head,
+    docs: writing,
+    at: ["frontMatter", "description"],
+    find({ package: { description } }: SkillSubject) {
+      // The rest is not read: skill-description-length reports longer descriptions.
+      const start = description.slice(0, limits.description);
+      return start.trim() !== "" && isEnglish(start) && !isKept(start) && message;
+    },
+  })),
   {
     id: "skill-description-tags",
     docs: "https://platform.claude.com/docs/en/agents-and-tools/agent-skills/overview#skill-structure",
@@ -132,10 +130,10 @@ export const skillWordingRules = defineRules<SkillSubject>(docs, [
         }
     },
   },
-  ...bodyTable.map(({ isKept, message, fix, ...head }) => ({
+  ...bodyTable.map(({ isKept, message, ...head }) => ({
     ...head,
     *check({ package: { document } }: SkillSubject) {
-      if (!isKept(document)) yield { at: ["line", document.bodyLine], message, fix };
+      if (!isKept(document)) yield { at: ["line", document.bodyLine], message };
     },
   })),
   {
@@ -143,6 +141,7 @@ export const skillWordingRules = defineRules<SkillSubject>(docs, [
     severity: "info",
     profile: "spec",
     why: "Of two actions in one step the second is the one that gets lost; a vague one is done in any way.",
+    fix: "Say in which case, and what to do.",
     *check({ package: { document } }) {
       for (const { text, line, number } of document.steps) {
         const start = text.slice(0, 1_000).replace(/[`*]|(?<!\w)_|_(?!\w)/g, "");
@@ -153,8 +152,7 @@ export const skillWordingRules = defineRules<SkillSubject>(docs, [
           yield { at, message, fix: "Make each a separate step." };
         }
         const [word] = vague.exec(start) ?? [];
-        const fix = "Say in which case, and what to do.";
-        if (word !== undefined) yield { at, message: `Step ${number} is vague: ${quote(word)}.`, fix };
+        if (word !== undefined) yield { at, message: `Step ${number} is vague: ${quote(word)}.` };
       }
     },
   },
@@ -162,6 +160,7 @@ export const skillWordingRules = defineRules<SkillSubject>(docs, [
     id: "skill-body-long",
     docs: "https://agentskills.io/specification#progressive-disclosure",
     why: "The whole body enters the context of the model once the skill loads, and crowds out the user's task.",
+    fix: "Move details into files of the package, and link to them where they are needed.",
     *check({ package: { document } }) {
       const lines = document.body.trimEnd().split("\n").length;
       const tokens = Math.round(document.body.length / charactersPerToken);
@@ -169,8 +168,7 @@ export const skillWordingRules = defineRules<SkillSubject>(docs, [
         lines >= limits.lines
           ? `The body has ${lines} lines; keep it under ${limits.lines}.`
           : tokens > limits.tokens && `The body has about ${tokens} tokens; keep it to ${limits.tokens}.`;
-      const fix = "Move details into files of the package, and link to them where they are needed.";
-      if (message) yield { at: ["line", document.bodyLine], message, fix };
+      if (message) yield { at: ["line", document.bodyLine], message };
     },
   },
 ]);

@@ -2,7 +2,7 @@ import { listProperties } from "../../../base/jsonSchema/keywords.ts";
 import { splitName } from "../../../base/text/nearest.ts";
 import { quote } from "../../../base/text/text.ts";
 import { isJsonObject, type JsonObject } from "../../../base/types/json.ts";
-import { getUnquotedDescription } from "../language.ts";
+import { getUnquotedDescription, readText } from "../language.ts";
 import { defineRules, type RuleHead, type ToolSubject } from "../rule.ts";
 
 /** Words of a name by which the web, a store of data or code is the topic of a tool. */
@@ -98,14 +98,15 @@ const table: readonly StyleRule[] = [
 /** Rules about what does not belong in a description. */
 export const styleRules = defineRules<ToolSubject>(
   "https://www.anthropic.com/engineering/writing-tools-for-agents",
-  table.map(({ patterns, topics, message, fix, ...head }) => ({
+  table.map(({ patterns, topics, message, ...head }) => ({
     ...head,
+    at: ["description"],
     *check({ server, tool }) {
       const text = getUnquotedDescription(tool);
       if (text === undefined || [...splitName(server), ...listTopics(tool)].some((word) => topics?.test(word))) return;
       for (const pattern of patterns) {
         const [match] = pattern.exec(text) ?? [];
-        if (match !== undefined) yield { at: ["description"], message: `${message}: ${quote(match.trim())}.`, fix };
+        if (match !== undefined) yield { message: `${message}: ${quote(match.trim())}.` };
       }
     },
   })),
@@ -114,5 +115,5 @@ export const styleRules = defineRules<ToolSubject>(
 /** The words of a tool's name and of its parameters. */
 function listTopics({ name, inputSchema }: JsonObject): readonly string[] {
   const parameters = isJsonObject(inputSchema) ? listProperties(inputSchema).slice(0, 100) : [];
-  return [...(typeof name === "string" ? [name] : []), ...parameters.map(([key]) => key)].flatMap(splitName);
+  return [readText(name), ...parameters.map(([key]) => key)].flatMap(splitName);
 }

@@ -1,17 +1,18 @@
 import * as z from "zod";
+import { getOrAdd } from "../../../base/collections.ts";
 import { type SearchableTool, type SearchDocument, toSearchDocument } from "../../../base/search/document.ts";
 import { buildKeywordFinder } from "../../../base/search/keyword.ts";
 import { mentionsName, quote } from "../../../base/text/text.ts";
-import { isJsonObject } from "../../../base/types/json.ts";
+import { isJsonObject, type Path } from "../../../base/types/json.ts";
 import { skillEntryName } from "../../../base/types/skill.ts";
 import { type Case, findRepeatedQueries, listCaseCalls } from "../../../base/types/suite.ts";
+import { some } from "../../../reports/format.ts";
 import { recognizeDispatchers, writeDispatch } from "../../dispatchers.ts";
 import { listQueryWords } from "../../search/evaluate.ts";
 import { defineRules, type EvalsFileSubject, type SuiteSubject } from "../rule.ts";
 
 const docs = "docs/lint-rules.md";
 const minCases = 5;
-const maxNames = 5;
 
 /** Rules about suites, and about the queries of a skill package as a suite, for what their schema cannot express. */
 export const suiteRules = defineRules<SuiteSubject>(docs, [
@@ -26,6 +27,7 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
   {
     id: "negative-case",
     why: "Without a query that needs no tool, nothing shows that a description attracts too many queries.",
+    at: ["cases"],
     *check({ suite }) {
       const { cases } = suite;
       const kinds = new Set(cases.map(({ expect }) => expect?.kind));
@@ -38,7 +40,7 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
         suite.name === skillEntryName(only ?? "")
           ? 'Add a near miss with "should_trigger": false: close to what the skill does, but not its task.'
           : `Add a query that is close to the others and expects \`${wanted}: none\`.`;
-      yield { at: ["cases"], message: `Every case expects a ${wanted}, so over-triggering is not measured.`, fix };
+      yield { message: `Every case expects a ${wanted}, so over-triggering is not measured.`, fix };
     },
   },
   {
@@ -50,38 +52,36 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
     find({ suite, tools = [] }) {
       const expected = new Set(suite.cases.flatMap(listExpectedNames));
       const missed = tools.filter((name) => !expected.has(name) && !Object.hasOwn(suite.dispatch ?? {}, name));
-      const more = missed.length > maxNames ? ` and ${missed.length - maxNames} more` : "";
-      const names = missed.slice(0, maxNames).join(", ") + more;
-      return missed.length > 0 && `No case expects ${missed.length} of ${tools.length} listed tools: ${names}.`;
+      return missed.length > 0 && `No case expects ${missed.length} of ${tools.length} listed tools: ${some(missed)}.`;
     },
   },
   {
     id: "duplicate-input",
     why: "A query that is asked twice counts twice in every rate, and adds no information.",
+    fix: "Rephrase it, or raise `trials` of one of them.",
     *check({ suite }) {
-      for (const { index, id, first } of findRepeatedQueries(suite.cases)) {
-        const message = `The case "${id}" asks the same as "${first}".`;
-        yield { at: ["cases", index], message, fix: "Rephrase it, or raise `trials` of one of them." };
-      }
+      for (const { index, id, first } of findRepeatedQueries(suite.cases))
+        yield { at: ["cases", index], message: `The case "${id}" asks the same as "${first}".` };
     },
   },
   {
     id: "answer-in-input",
     why: "A query that names its tool is answered with any description; users do not know the names.",
+    fix: "Write it like a user who has never seen the tool list.",
     *check({ suite }) {
       for (const [index, one] of suite.cases.entries()) {
         const messages = [...one.messages.filter(({ role }) => role === "user"), ...(one.turns ?? [])];
         const asked = messages.map(({ content }) => content.toLowerCase());
         const name = listSpellings(one).find((name) => asked.some((text) => mentionsName(text, name)));
         if (name === undefined) continue;
-        const message = `The query of the case "${one.id}" contains the answer: ${name}.`;
-        yield { at: ["cases", index], message, fix: "Write it like a user who has never seen the tool list." };
+        yield { at: ["cases", index], message: `The query of the case "${one.id}" contains the answer: ${name}.` };
       }
     },
   },
   {
     id: "query-in-description",
     why: "A query that a description quotes as an example is answered by it, and says nothing about other requests.",
+    fix: "Use another query, or remove the example from the description.",
     *check({ suite, listed = [] }) {
       const texts = new Map(listed.map(({ name, description }) => [name, toPlain(description)]));
       for (const [index, one] of suite.cases.entries()) {
@@ -90,7 +90,7 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
         const name = listExpectedNames(one).find((expected) => texts.get(expected)?.includes(query));
         if (name === undefined) continue;
         const message = `The description of "${name}" contains the query of the case "${one.id}".`;
-        yield { at: ["cases", index], message, fix: "Use another query, or remove the example from the description." };
+        yield { at: ["cases", index], message };
       }
     },
   },
@@ -98,6 +98,7 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
     id: "tool-not-searchable",
     docs: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool",
     why: "Hosts that defer tools search for literal words; a tool without a word of the query is never found.",
+    fix: 'Add words that users say to the description, or to `_meta["anthropic/searchHint"]`.',
     *check({ suite, listed = [] }) {
       const finders = new Map<string, (word: string) => boolean>();
       const byName = indexByName(listed);
@@ -108,12 +109,9 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
           const tools = names.flatMap((name) => known.get(name) ?? []);
           if (tools.length === 0 || words.length === 0 || tools.some((tool) => readMeta(tool).isAlwaysLoaded)) continue;
           const key = one.tools ? `${index} ${names.join()}` : names.join();
-          const has = finders.get(key) ?? buildKeywordFinder(tools.map(toDocument));
-          finders.set(key, has);
-          if (words.some(has)) continue;
+          if (words.some(getOrAdd(finders, key, () => buildKeywordFinder(tools.map(toDocument))))) continue;
           const what = `no word of its queries is in the name or description of ${names.map(quote).join(" or ")}`;
-          const fix = 'Add words that users say to the description, or to `_meta["anthropic/searchHint"]`.';
-          yield { at: ["cases", index], message: `A literal search fails for the case "${one.id}": ${what}.`, fix };
+          yield { at: ["cases", index], message: `A literal search fails for the case "${one.id}": ${what}.` };
         }
       }
     },
@@ -126,7 +124,7 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
         if (Object.hasOwn(suite.dispatch ?? {}, name)) continue;
         const does = rule.name === undefined ? "search for tools" : "call other tools";
         const message = `The tool "${name}" seems to ${does}, and the suite does not say how.`;
-        yield { at: [], message, fix: `Add \`${writeDispatch({ [name]: rule })}\` to the suite.` };
+        yield { message, fix: `Add \`${writeDispatch({ [name]: rule })}\` to the suite.` };
       }
     },
   },
@@ -194,16 +192,12 @@ export const evalsFileRules = defineRules<EvalsFileSubject>(docs, [
     id: "evals-file-shape",
     severity: "info",
     why: "Other shapes are read here, but not by every tool that runs the evals of a skill.",
+    fix: specifiedShape,
     *check({ raw, isTriggerFile }) {
       // The specified shape has no place for queries that only trigger, which have files of their own.
       const [issue] = isTriggerFile ? [] : (specifiedFile.safeParse(raw).error?.issues ?? []);
-      if (!issue) return;
       const message = "This is not in the shape that the Agent Skills format specifies.";
-      yield {
-        at: issue.path.map((step) => (typeof step === "symbol" ? String(step) : step)),
-        message,
-        fix: specifiedShape,
-      };
+      if (issue) yield { at: issue.path as Path, message };
     },
   },
   {
@@ -217,11 +211,12 @@ export const evalsFileRules = defineRules<EvalsFileSubject>(docs, [
   {
     id: "evals-check-missing",
     why: "For a query without expected behavior only the trigger is measured, not the result of the skill.",
+    fix: "Say in expected_behavior what the answer must do.",
     *check({ evals, isTriggerFile }) {
       for (const [index, one] of isTriggerFile ? [] : evals.entries()) {
         if (!one.triggers || one.expectedBehavior.length > 0) continue;
         const message = `The query ${quote(one.input)} expects nothing except that the skill loads.`;
-        yield { at: ["evals", index], message, fix: "Say in expected_behavior what the answer must do." };
+        yield { at: ["evals", index], message };
       }
     },
   },
