@@ -8,7 +8,7 @@ import {
 } from "../../asking/trials/design.ts";
 import { groupBy, sumOf } from "../../base/collections.ts";
 import { type Counts, noTrials } from "../../base/stats/counts.ts";
-import { bringStage, OrderSchedule, type ScheduleSetup } from "../design/schedule.ts";
+import { OrderSchedule, type ScheduleSetup } from "../design/schedule.ts";
 import { blame, blameArm } from "./sampled.ts";
 import { type BlamedCase, type BlameVerdict, blameNothing } from "./verdict.ts";
 
@@ -84,7 +84,7 @@ function* blameGroup(
   const unknown = group.filter((one) => !one.new);
   const spans = unknown.map((one) => ({ case: one.case, arms: [arm], from: 1, to: measuring }));
   const schedule = new OrderSchedule({ cases: group.map((one) => one.case), ...orders });
-  if (spans.length > 0) yield* bringStage(record, spans, 1, schedule);
+  if (spans.length > 0) yield* schedule.bring(record, spans, 1);
   const measured = group.map((one) => ({ ...one, new: one.new ?? countPasses(record, one.case, arm) }));
   const settled = new Map(measured.flatMap((one) => settle(one, changed)).map((one) => [one.case, one]));
   const open = measured.filter((one) => !settled.has(one.case));

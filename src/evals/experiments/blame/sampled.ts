@@ -10,7 +10,7 @@ import { getOrAdd, sumOf } from "../../base/collections.ts";
 import type { CaseCounts } from "../../base/stats/counts.ts";
 import { fisherP, globalTest, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { deriveSeed, seededRandom } from "../../base/stats/random.ts";
-import { bringStage, OrderSchedule, type Span } from "../design/schedule.ts";
+import { OrderSchedule, type Span } from "../design/schedule.ts";
 import {
   Belief,
   chooseMask,
@@ -177,12 +177,8 @@ class PlayedBlame {
         suspect.searched += trialsAtOnce;
         return { suspect, mask, span: { case: suspect.id, arms: [arm], from, to } };
       });
-      yield* bringStage(
-        this.#record,
-        asked.map(({ span }) => span),
-        1,
-        this.#schedule,
-      );
+      const spans = asked.map(({ span }) => span);
+      yield* this.#schedule.bring(this.#record, spans, 1);
       for (const { suspect, mask, span } of asked) this.#observe(suspect, mask, span);
     }
   }
@@ -213,7 +209,7 @@ class PlayedBlame {
           to: suspect.last + trials,
         })),
       );
-      if (spans.length > 0) yield* bringStage(this.#record, spans, round * 2, this.#schedule);
+      if (spans.length > 0) yield* this.#schedule.bring(this.#record, spans, round * 2);
       open = open.filter(({ i, arms }) => {
         const level = (share * roundShares[round === 1 ? 0 : 1]) / (this.#setup.families ?? 1);
         const test = this.#test(i, arms, trials, { round, look: j + 1, level });

@@ -33,7 +33,7 @@ import { defaultTrials, mostTrials } from "../design/statistics.ts";
 import type { PlannedChecks } from "../pipeline/manifest.ts";
 import { ArmCases, type Ask, type GetToolset, runDesign } from "../pipeline/pipeline.ts";
 import { placeboTrials, summarizePlacebo, toPlacebo } from "./placebo.ts";
-import { explainLost } from "./sentences.ts";
+import { explainLost, isPlacebo } from "./sentences.ts";
 import type { Check } from "./verdict.ts";
 
 export type CheckOptions = {
@@ -69,10 +69,11 @@ export async function planChecks(
     if (!options.nightly) return { plans, toolsets };
     throw usageError("--nightly has no effect with --check off.", "Omit one of them.");
   }
-  const isPlacebo = options.check === "placebo";
-  const cap = options.trials ?? (isPlacebo ? placeboTrials : defaultTrials);
+  const withEdits = options.check === "placebo";
+  const cap = options.trials ?? (withEdits ? placeboTrials : defaultTrials);
   const dir = resolve(io.cwd, options.baselines);
   const names = suites.map(({ name }) => name);
+  const warn = (message: string, hint: string) => printProblem(io)({ severity: "warning", message, hint });
   for (const suite of suites) {
     // Lift is measured within each run, against the same queries without the skill.
     if (suite.lift !== undefined) continue;
@@ -80,7 +81,12 @@ export async function planChecks(
       const { file, found, others } = await findBaseline(dir, suite, model, names);
       if (!found) {
         if (options.check === undefined && !options.nightly) {
-          if (others.length > 0) warnUnchecked(suite.name, model.id, others, io);
+          const known = others.map(({ baseline }) => baseline.model.id).join(", ");
+          if (known !== "")
+            warn(
+              `The suite "${suite.name}" has no baseline on ${model.id}, so nothing is checked; it has one on ${known}.`,
+              "Run one of those models with -m, or accept this run with `evals baseline accept`.",
+            );
           continue;
         }
         throw usageError(
@@ -90,9 +96,13 @@ export async function planChecks(
       }
       const own = cases.filter((planned) => planned.suite === suite);
       const margin = suite.margin ?? options.margin;
-      const baseline = isPlacebo ? toPlacebo(found.baseline, own) : found.baseline;
+      const baseline = withEdits ? toPlacebo(found.baseline, own) : found.baseline;
       const plan = await planCheck(baseline, found.file, own, model, { ...options, cap, margin });
-      if (plan.kind === "not comparable") warnNotComparable(suite.name, plan, io);
+      if (plan.kind === "not comparable")
+        warn(
+          `The suite "${suite.name}" cannot be compared with its baseline on ${model.id}, so nothing is checked.`,
+          plan.reasons.join("\n"),
+        );
       plans.set(suite.name, [...(plans.get(suite.name) ?? []), plan]);
       Object.assign(toolsets, baseline.toolsets);
     }
@@ -108,7 +118,18 @@ export async function planChecks(
   for (const plan of compared) plan.families = Math.max(1, tested.length);
   const watched = [...plans.values()].flat().flatMap((plan) => (plan.kind === "unchanged" && plan.drift) || []);
   for (const drift of watched) drift.families = watched.length;
-  if (options.nightly && watched.length === 0) warnAboutNightly(compared.length > 0, io);
+  if (options.nightly && watched.length === 0) {
+    if (compared.length > 0)
+      warn(
+        "--nightly: the tools are no longer those of the baseline, so they are checked, and no night is added.",
+        "Accept a new baseline; later nights are compared with it.",
+      );
+    else
+      warn(
+        "--nightly: there is nothing to watch, because no model can drift or no run can be compared.",
+        "See the report.",
+      );
+  }
   return { plans, toolsets };
 }
 
@@ -124,29 +145,6 @@ export async function isAccepted(
   const asked = models.filter((one) => asksModel(suite, one));
   const all = await Promise.all(asked.map((model) => findBaseline(resolve(cwd, baselines), suite, model, names)));
   return all.some(({ found }) => found !== undefined);
-}
-
-/** Warns that a model is not checked, because its suite has baselines on other models only. */
-function warnUnchecked(
-  suite: string,
-  model: string,
-  others: readonly { baseline: Baseline }[],
-  io: Pick<Io, "err">,
-): void {
-  const models = others.map(({ baseline }) => baseline.model.id).join(", ");
-  const message = `The suite "${suite}" has no baseline on ${model}, so nothing is checked; it has one on ${models}.`;
-  const hint = "Run one of those models with -m, or accept this run with `evals baseline accept`.";
-  printProblem(io)({ severity: "warning", message, hint });
-}
-
-/** Warns before the first model call, which would be paid for without a check. */
-function warnNotComparable(
-  suite: string,
-  { model, reasons }: Extract<CheckPlan, { kind: "not comparable" }>,
-  io: Pick<Io, "err">,
-): void {
-  const message = `The suite "${suite}" cannot be compared with its baseline on ${model}, so nothing is checked.`;
-  printProblem(io)({ severity: "warning", message, hint: reasons.join("\n") });
 }
 
 /**
@@ -184,14 +182,6 @@ async function findRenamed(
     return isMost && isSameModel(baseline.model, model) && !names.includes(baseline.suite);
   });
   return alike.length === 1 ? alike[0] : undefined;
-}
-
-function warnAboutNightly(isChanged: boolean, io: Io): void {
-  const message = isChanged
-    ? "--nightly: the tools are no longer those of the baseline, so they are checked, and no night is added."
-    : "--nightly: there is nothing to watch, because no model can drift or no run can be compared.";
-  const hint = isChanged ? "Accept a new baseline; later nights are compared with it." : "See the report.";
-  printProblem(io)({ severity: "warning", message, hint });
 }
 
 async function planCheck(
@@ -251,12 +241,11 @@ async function planCheck(
   const graded = asked.filter(({ accepted }) => accepted?.trials !== 0);
   if (asked.length > 0 && graded.length === 0)
     return { kind: "not comparable", model: model.id, reasons: ["No case has a graded trial in the baseline."] };
-  const listIds = (some: typeof all) => some.map(({ planned }) => planned.case.id);
   const comparable = graded.filter(
     ({ planned, hash, tools, accepted }) => accepted || (hash !== undefined && canPass(planned, { hash, tools })),
   );
   const name = (what: string, some: typeof all) =>
-    some.length > 0 && notes.push(`${what}: ${listIds(some).join(", ")}`);
+    some.length > 0 && notes.push(`${what}: ${some.map(({ planned }) => planned.case.id).join(", ")}`);
   name(
     "Added or reworded since the baseline, and asked on both lists",
     comparable.filter(({ accepted }) => !accepted),
@@ -362,15 +351,13 @@ function areKept(
 /** Keeps what the placebos of a finished run came to with their baselines, for the reports of later checks. */
 export async function recordPlacebos({ suites }: RunSummary, manifest: RunManifest): Promise<void> {
   for (const { name, model, verdict } of suites) {
-    if (!verdict || !("method" in verdict) || verdict.method !== "placebo" || verdict.kind === "inconclusive") continue;
-    const checks = manifest.suites.find((suite) => suite.name === name)?.checks ?? [];
-    const plan = checks.find((check) => check.model === model && check.kind === "compare") as ComparePlan | undefined;
-    const baseline = plan && (await readBaseline(plan.baseline.file));
-    if (baseline)
-      await writeBaseline(
-        plan.baseline.file,
-        withPlacebo(baseline, { run: manifest.id, ...summarizePlacebo(verdict) }),
-      );
+    if (!verdict || !isPlacebo(verdict) || verdict.kind === "inconclusive") continue;
+    const plan = manifest.suites.find((suite) => suite.name === name)?.checks?.find((check) => check.model === model);
+    if (plan?.kind !== "compare") continue;
+    const { file } = plan.baseline;
+    const baseline = await readBaseline(file);
+    const found = { run: manifest.id, ...summarizePlacebo(verdict) };
+    if (baseline) await writeBaseline(file, withPlacebo(baseline, found));
   }
 }
 

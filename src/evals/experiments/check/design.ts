@@ -28,7 +28,7 @@ import {
   riseP,
   type SuiteJudgment,
 } from "../design/observe.ts";
-import { bringAhead, bringStage, designEffect, enoughOrders, OrderSchedule } from "../design/schedule.ts";
+import { designEffect, enoughOrders, OrderSchedule } from "../design/schedule.ts";
 import { defaultMargin, defaultTrials, type LookPlan, planLooks, suspicionAt } from "../design/statistics.ts";
 import { hasQueryFallen, PlayedCase, wordingsP } from "./playedCase.ts";
 
@@ -112,38 +112,43 @@ type Decision = Pick<CheckVerdict, "kind"> & Partial<Pick<CheckVerdict, "by" | "
  * by the suite (look K uses the first K pairs of every case, whoever ran ahead); NO REGRESSION at a true drop of the
  * margin <= .05. Throws RangeError for a cap outside 1..140, or no cases.
  */
-export function check(setup: CheckSetup): Design<CheckVerdict> {
-  const plan = planLooks(setup.cases.length, setup.trials ?? defaultTrials, setup.families);
-  const { requests = () => Number.POSITIVE_INFINITY, alwaysAlike = false } = setup;
+export function check(given: CheckSetup): Design<CheckVerdict> {
+  const setup = withDefaults(given);
+  const plan = planLooks(setup.cases.length, setup.trials, setup.families);
   const most = (id: string) =>
-    alwaysAlike ? Math.min(requests(id), plan.looks.at(-1) ?? 1) : (plan.rungs.at(-1) ?? 1);
+    setup.alwaysAlike ? Math.min(setup.requests(id), setup.trials) : (plan.rungs.at(-1) ?? 1);
   return {
     cap: pairArms.length * sumOf(setup.cases, most),
-    play: (record) => new PlayedCheck({ ...setup, requests }, plan, record).play(),
+    play: (record) => new PlayedCheck(setup, plan, record).play(),
   };
 }
 
+const withDefaults = (setup: CheckSetup) => ({
+  trials: defaultTrials as number,
+  margin: defaultMargin,
+  families: 1,
+  requests: (_id: string) => Number.POSITIVE_INFINITY,
+  ...setup,
+});
+
 class PlayedCheck {
-  readonly #setup: CheckSetup;
+  readonly #setup: ReturnType<typeof withDefaults>;
   readonly #plan: LookPlan;
   readonly #record: TrialRecord;
   readonly #schedule: OrderSchedule;
   readonly #cases: readonly PlayedCase[];
-  readonly #margin: number;
-  readonly #families: number;
   #nature: "unknown" | "samples" | "deterministic";
   /** All repeated requests come back as copies, so that there are no more trials than requests. */
   #isCached = false;
+
   /** Answers that came after an error count both ways. */
   #isResentCounted = false;
 
-  constructor(setup: CheckSetup & Required<Pick<CheckSetup, "requests">>, plan: LookPlan, record: TrialRecord) {
+  constructor(setup: ReturnType<typeof withDefaults>, plan: LookPlan, record: TrialRecord) {
     this.#setup = setup;
     this.#plan = plan;
     this.#record = record;
-    this.#margin = setup.margin ?? defaultMargin;
-    this.#families = setup.families ?? 1;
-    const schedule = new OrderSchedule({ ...setup, cap: plan.looks.at(-1) });
+    const schedule = new OrderSchedule({ ...setup, cap: setup.trials });
     this.#schedule = schedule;
     this.#cases = setup.cases.map((id) => new PlayedCase(id, record, schedule, setup.requests(id)));
     const mostTrials = plan.rungs.at(-1) ?? 0;
@@ -179,7 +184,7 @@ class PlayedCheck {
     let hasWaited = false;
     for (const [j, trials] of looks.entries()) {
       const isLast = j === looks.length - 1;
-      yield* this.#bring(this.#cases, () => trials, j + 1, bringStage);
+      yield* this.#bring(this.#cases, () => trials, j + 1, false);
       for (const one of this.#cases) while (one.rung < j) this.#test(one);
       this.#readNature();
       if (this.#isDeterministic) return undefined;
@@ -192,7 +197,9 @@ class PlayedCheck {
       const isDead = now.suite.live.pass === 0;
       const hasOrders = !this.#schedule.isShared || now.orders.count >= Math.min(enoughOrders, now.orders.exist);
       const isClear =
-        now.suite.isClear && hasOrders && trials >= Math.max(least, isDead ? Math.min(leastOfDead, this.#cap) : 0);
+        now.suite.isClear &&
+        hasOrders &&
+        trials >= Math.max(least, isDead ? Math.min(leastOfDead, this.#setup.trials) : 0);
       const isBroad = yield* this.#runAhead(now, isLast);
       if (this.#isDeterministic) return undefined;
       if (this.#isStopped) return yield* this.#fall("cases", now);
@@ -202,35 +209,25 @@ class PlayedCheck {
         return { kind: "inconclusive", because: lacksAnswers ? "missing" : "nothing-can-fall", now };
       }
       if (isLast && this.#hits.length > 0) return { kind: "regressed", by: "cases", now };
-      if (isLast) return { kind: "inconclusive", because: this.#explainOpen(isDead, lacksAnswers), now };
+      if (isLast) {
+        const open = lacksAnswers ? "missing" : isDead ? "nothing-can-fall" : "cap";
+        return { kind: "inconclusive", because: this.#isCached ? "copies" : open, now };
+      }
     }
     throw new RangeError("the last look of a check decides");
   }
 
-  #explainOpen(isDead: boolean, lacksAnswers: boolean): CheckVerdict["because"] {
-    if (this.#isCached) return "copies";
-    return lacksAnswers ? "missing" : isDead ? "nothing-can-fall" : "cap";
-  }
-
-  get #cap(): number {
-    return this.#plan.looks.at(-1) ?? 0;
-  }
-
-  /** Requests further pairs of these cases: those that run ahead, unless it is the stage of a look. */
-  *#bring(
-    cases: readonly PlayedCase[],
-    goal: (one: PlayedCase) => number,
-    look: number,
-    bring: typeof bringAhead = bringAhead,
-  ): Play<void> {
+  /** Requests further pairs of these cases, ahead of the stage of a look or as that stage. */
+  *#bring(cases: readonly PlayedCase[], goal: (one: PlayedCase) => number, look: number, isAhead = true): Play<void> {
     const isBounded = this.#isCached || this.#isDeterministic;
     const spans = cases.map((one) => {
       const [from, to] = [one.asked + 1, isBounded ? Math.min(goal(one), one.requests) : goal(one)];
       one.asked = Math.max(one.asked, to);
       return { case: one.id, arms: pairArms, from, to };
     });
-    yield* bring(this.#record, spans, look, this.#schedule);
-    this.#isCached ||= this.#cases.some((one) => one.asked > one.requests) && this.#areRepeatsCopies();
+    yield* this.#schedule.bring(this.#record, spans, look, isAhead);
+    const repeated = this.#cases.filter((one) => one.asked > one.requests);
+    this.#isCached ||= repeated.length > 0 && repeated.every((one) => one.hasOnlyCopies());
     if (this.#isCached) for (const one of this.#cases) one.asked = Math.min(one.asked, one.requests);
     const isCounted = this.#countResent()?.isCounted ?? false;
     // What is counted changes with every request.
@@ -251,10 +248,6 @@ class PlayedCheck {
     const isMany = [base, head].some(({ passed, trials }) => passed > mostMissing * trials);
     const areDifferent = isSignificant(Math.min(fisherP(base, head), fisherP(head, base)), 0.025);
     return { base: base.passed, head: head.passed, isCounted: isMany || areDifferent };
-  }
-
-  #areRepeatsCopies(): boolean {
-    return this.#cases.filter((one) => one.asked > one.requests).every((one) => one.hasOnlyCopies());
   }
 
   /** Tests a case at its next rung. */
@@ -299,10 +292,10 @@ class PlayedCheck {
       ),
     );
     const effects = { pass: pass?.effect ?? 1, selection: selection?.effect ?? 1 };
-    const suite = judgeSuite(tallies, this.#margin, this.#plan.z, { effects });
+    const suite = judgeSuite(tallies, this.#setup.margin, this.#plan.z, { effects });
     const orders = { count: pass?.orders ?? 0, exist, effect: Math.max(effects.pass, effects.selection) };
     // The level a K/T spends little on the early looks.
-    const level = (this.#plan.suiteLevel * trials) / this.#cap;
+    const level = (this.#plan.suiteLevel * trials) / this.#setup.trials;
     const isShown = trials >= this.#plan.least && isSignificant(suite.p, level);
     const hasFallen = isShown && isSignificant(wordingsP(this.#cases, trials, suite.rate), level * wordingsShare);
     return { look, trials, tallies, suite, orders, level, hasFallen };
@@ -350,15 +343,12 @@ class PlayedCheck {
       this.#readNature();
     }
     if (this.#isDeterministic) return undefined;
+    const rungAfter = ({ asked }: PlayedCase) => this.#plan.rungs.find((rung) => rung > asked) ?? asked;
     for (let i = 0; by === "cases" && i < doubt.rungs && isDoubtful(this.#measureDependence()); i++) {
       const open = this.#hits.filter((one) => one.asked < doubt.trials);
-      if (open.length > 0) yield* this.#bring(open, (one) => this.#rungAfter(one.asked), now.look);
+      if (open.length > 0) yield* this.#bring(open, rungAfter, now.look);
     }
     return { kind: "regressed", by, now };
-  }
-
-  #rungAfter(trials: number): number {
-    return this.#plan.rungs.find((rung) => rung > trials) ?? trials;
   }
 
   /**
@@ -385,7 +375,7 @@ class PlayedCheck {
     const most = 2 * sumOf(this.#cases, ({ asked }) => asked);
     const isOpen = (one: PlayedCase) => this.#isSuspect(one) || this.#mayHaveRisen(one);
     for (const trials of [now.trials, ...looks.filter((look) => look > now.trials && look <= namingLook)]) {
-      yield* this.#bring(this.#cases, () => trials, now.look, bringStage);
+      yield* this.#bring(this.#cases, () => trials, now.look, false);
       for (const one of this.#cases) while ((this.#nextRung(one) ?? trials + 1) <= trials) this.#test(one);
       for (;;) {
         let total = sumOf(this.#cases, ({ asked }) => asked);
@@ -414,7 +404,7 @@ class PlayedCheck {
     const block = chooseBlock(correlation);
     const { now } = decision;
     yield* this.#bring(this.#hits, () => this.#plan.rungs.at(-1) ?? 0, now.look);
-    const level = blockLevel / this.#cases.length / this.#families;
+    const level = blockLevel / this.#cases.length / this.#setup.families;
     for (const one of this.#hits) {
       const [{ base, head }] = one.tally().ways;
       one.hasFallen = isSignificant(blockP(base, head, block), level);
@@ -442,18 +432,19 @@ class PlayedCheck {
     const isOpen = decision.because === "cap" && pass;
     return conclude(figures, {
       ...decision,
-      advice: isOpen ? adviseOpen(pass, now.trials, this.#margin, this.#plan.z) : null,
+      advice: isOpen ? adviseOpen(pass, now.trials, this.#setup.margin, this.#plan.z) : null,
     });
   }
 
   /** The only look at a deterministic model, at all its different requests. What is asked beyond them is a repeat. */
   *#exhaust(): Play<CheckVerdict> {
-    const repeats = sumOf(this.#cases, ({ asked, requests }) => 2 * Math.max(0, asked - Math.min(requests, this.#cap)));
-    yield* this.#bring(this.#cases, ({ requests }) => Math.min(requests, this.#cap), 1, bringStage);
-    const tallies = this.#cases.map((one) => one.tally(Math.min(one.requests, this.#cap)));
+    const countDifferent = ({ requests }: PlayedCase) => Math.min(requests, this.#setup.trials);
+    const repeats = sumOf(this.#cases, (one) => 2 * Math.max(0, one.asked - countDifferent(one)));
+    yield* this.#bring(this.#cases, countDifferent, 1, false);
+    const tallies = this.#cases.map((one) => one.tally(countDifferent(one)));
     const trials = Math.max(...tallies.map(({ ways }) => ways[0].pairs));
-    const suite = judgeSuite(tallies, this.#margin, this.#plan.z);
-    const level = exhaustedLevel / this.#families;
+    const suite = judgeSuite(tallies, this.#setup.margin, this.#plan.z);
+    const level = exhaustedLevel / this.#setup.families;
     const orders = { count: trials, exist: trials, effect: 1 };
     const now = { look: 1, trials, tallies, suite, orders, level, hasFallen: isSignificant(suite.p, level) };
     const calls = countCalls(this.#record, this.#setup.cases);
@@ -462,13 +453,13 @@ class PlayedCheck {
       ...{ method: "exhausted", looks: 1, reach: null, suspects: [], calls, orders: undefined },
       ...(!this.#setup.alwaysAlike && { repeats }),
     };
-    return decideExhausted(this.#setup.cases, tallies, level, figures);
+    return decideExhausted(tallies, level, figures);
   }
 
   #figures({ look, trials, tallies, suite, orders, level, hasFallen }: Look): Figures {
     const { looks, z } = this.#plan;
+    const { cases, margin, families, trials: cap } = this.#setup;
     const suspects = this.#cases.filter((one) => !one.hasFallen && isSignificant(one.test.p, shownAt));
-    const described = describeSuite(suite, z);
     const resent = this.#countResent();
     return {
       method: "pairs",
@@ -476,12 +467,11 @@ class PlayedCheck {
       looks: looks.length,
       trials,
       tested: Math.min(...this.#cases.map(({ asked }) => asked)),
-      cap: this.#cap,
-      margin: this.#margin,
-      families: this.#families,
-      cases: this.#cases.length,
-      ...described,
-      suite: { ...described.suite, level, hasFallen },
+      cap,
+      margin,
+      families,
+      cases: cases.length,
+      ...describeSuite(suite, z, { level, hasFallen }),
       ...(this.#schedule.isShared && { orders: { count: orders.count, effect: orders.effect } }),
       suspects: suspects
         .map((one) => ({ ...one.describe(one.test), ...(this.#isShown(one) && { inSome: true as const }) }))
@@ -491,8 +481,8 @@ class PlayedCheck {
       reach: this.#setup.withReach === false ? null : simulateReach(tallies, this.#plan, look, this.#setup.seed),
       calls: countCalls(
         this.#record,
-        this.#setup.cases,
-        this.#cases.map(({ asked }) => Math.min(trials, asked)),
+        cases,
+        trials,
         this.#cases.map(({ asked }) => asked),
       ),
     };

@@ -7,19 +7,17 @@ import type { Baseline, ComparedCheck, PlaceboResult } from "../../base/types/ch
 import type { OfferedTool } from "../../base/types/tool.ts";
 import { createToolset } from "../../servers/toolList.ts";
 import { compareRecords } from "../design/compare.ts";
-import type { RatedP } from "../design/grades.ts";
 import {
   type CheckVerdict,
   fallP,
   listFlips,
-  nameCases,
-  type PairTally,
+  nameTested,
   pairArms,
   readArm,
   riseP,
   tallyCase,
 } from "../design/observe.ts";
-import { bringStage, OrderSchedule } from "../design/schedule.ts";
+import { OrderSchedule } from "../design/schedule.ts";
 import { defaultMargin } from "../design/statistics.ts";
 import type { CheckSetup } from "./design.ts";
 
@@ -72,7 +70,7 @@ export function placebo(setup: CheckSetup): Design<CheckVerdict> {
     cap: pairArms.length * sumOf(cases, count),
     *play(record) {
       const spans = cases.map((id) => ({ case: id, arms: pairArms, from: 1, to: count(id) }));
-      yield* bringStage(record, spans, 1, new OrderSchedule(setup));
+      yield* new OrderSchedule(setup).bring(record, spans, 1);
       return judgePlacebo(record, setup, count);
     },
   };
@@ -87,16 +85,14 @@ function judgePlacebo(
   const none = { by: null, rate: null, because: null, advice: null, suspects: [], flagged: [], rose: [], flips: [] };
   const verdict = { ...compared, ...none, method: "placebo" as const, cap: trials };
   if (compared.because === "missing") return { ...verdict, kind: "inconclusive", because: "missing" };
-  const tallies = cases.map((id) => tallyCase(readArm(record, id, "base"), readArm(record, id, "head"), count(id)));
+  const tallies = cases.map((id) => tallyCase(id, readArm(record, id, "base"), readArm(record, id, "head"), count(id)));
   if (alwaysAlike) {
-    const flips = listFlips(cases, tallies);
+    const flips = listFlips(tallies);
     return { ...verdict, kind: flips.length > 0 ? "changed" : "no-regression", flips, net: null, selection: null };
   }
-  const name = (test: (tally: PairTally) => RatedP) => {
-    const tested = tallies.map((tally, i) => ({ id: cases[i] ?? "", tally, test: test(tally) }));
-    return nameCases(tested.filter((one) => isSignificant(one.test.p, movedLevel / 2)));
-  };
-  const [flagged, rose] = [name(fallP), name(riseP)];
+  const [flagged = [], rose = []] = [fallP, riseP].map((test) =>
+    nameTested(tallies, test, (p) => isSignificant(p, movedLevel / 2)),
+  );
   const byChance = cases.map(() => ({ scores: [0, 1], masses: Float64Array.of(1 - movedLevel, movedLevel) }));
   const isSure = [...flagged, ...rose].some(({ p }) => isSignificant(p, movedLevel / 2 / cases.length));
   const isMore = isSure || tailOfSum(byChance, flagged.length + rose.length) <= movedLevel;

@@ -57,7 +57,7 @@ export class PlayedCase {
 
   /** The first pairs; all that were asked for by default. */
   tally(pairs = this.asked): PairTally {
-    return tallyCase(this.base, this.head, Math.min(pairs, this.asked));
+    return tallyCase(this.id, this.base, this.head, Math.min(pairs, this.asked));
   }
 
   /** The first pairs of each wording. */
@@ -69,12 +69,12 @@ export class PlayedCase {
   tallyWordings(wordings: ReadonlySet<number>, pairs: number): PairTally {
     const trials = Array.from({ length: Math.min(pairs, this.asked) }, (_, t) => t);
     const picked = trials.filter((t) => wordings.has(t % this.wordings));
-    return tallyCase(pickTrials(this.base, picked), pickTrials(this.head, picked), picked.length);
+    return tallyCase(this.id, pickTrials(this.base, picked), pickTrials(this.head, picked), picked.length);
   }
 
   /** The case in the form of a verdict. */
   describe(test: RatedP): NamedCase {
-    const named = nameCase(this.id, this.tally(), test);
+    const named = nameCase(this.tally(), test);
     if (this.wordings === 1) return named;
     return { ...named, wordings: this.byWording().map((tally) => countAnswered(tally, test.rate)) };
   }
@@ -114,10 +114,9 @@ export class PlayedCase {
     return pairArms.some((arm) => new Set(this[arm].answers.slice(0, this.asked)).size > 1);
   }
 
-  /** Whether every repeated request came back as a copy, and there was one. */
+  /** Whether every repeated request came back as a copy. */
   hasOnlyCopies(): boolean {
     const copied = pairArms.map((arm) => this.record.copied(this.id, arm));
-    if (this.asked <= this.requests) return false;
     for (let trial = this.requests + 1; trial <= this.asked; trial++)
       if (copied.some((trials) => !trials.has(trial))) return false;
     return true;

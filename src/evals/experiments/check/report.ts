@@ -1,4 +1,4 @@
-import type { CheckSummary, ComparedCheck } from "../../base/types/check.ts";
+import type { CheckSummary, ComparedCheck, NamedCase } from "../../base/types/check.ts";
 import type { CaseSummary, SuiteSummary } from "../../base/types/run.ts";
 import {
   type Block,
@@ -36,7 +36,6 @@ import {
   isExhausted,
   isPlacebo,
   lostLines,
-  type Named,
   netSentence,
   placeboText,
   readCounts,
@@ -99,11 +98,11 @@ function drawNetChange(check: ComparedCheck): Block[] {
 /** A table of the cases that changed, with their tests. */
 export function changedCases(
   title: string,
-  cases: readonly Named[],
+  cases: readonly NamedCase[],
   exhausted: boolean,
   { base, head }: ArmNames,
 ): Block[] {
-  const p = (one: Named) => (exhausted ? [] : [probability(one.p)]);
+  const p = (one: NamedCase) => (exhausted ? [] : [probability(one.p)]);
   const rows = cases.map((one) => {
     const { base: then, head: now } = readCounts(one);
     return [one.selected ? `${one.case} (tool selection)` : one.case, ratio(then), ratio(now), ...p(one)];

@@ -1,7 +1,8 @@
 import { groupBy } from "../../base/collections.ts";
 import { rate } from "../../base/stats/counts.ts";
-import type { CheckSummary, ComparedCheck, LostCases, PlaceboResult } from "../../base/types/check.ts";
+import type { CheckSummary, ComparedCheck, LostCases, NamedCase, PlaceboResult } from "../../base/types/check.ts";
 import { count, integer, pointsWithInterval, ratio, size, some } from "../../reports/format.ts";
+import { mostTrials } from "../design/statistics.ts";
 import { summarizePlacebo } from "./placebo.ts";
 
 // A regression check in sentences: what happened and what to do, in words without statistics.
@@ -77,29 +78,26 @@ export function checkReason(check: ComparedCheck): string {
     case "no-regression":
       return `${noRegression(check)}${inSomeText(check)}`;
     case "inconclusive":
-      return `${inconclusive(check)}${inSomeText(check)}`;
+      return `${explainOpen(check).reason}${inSomeText(check)}`;
   }
 }
 
-/** A case that a check names. */
-export type Named = ComparedCheck["flagged"][number];
-
 /** The counts of the rate that changed: passes, or selections of the right tool. */
-export const readCounts = (one: Named) => one.selected ?? one;
+export const readCounts = (one: NamedCase) => one.selected ?? one;
 
-export const changeText = (one: Named) => {
+export const changeText = (one: NamedCase) => {
   const { base, head } = readCounts(one);
   return `${ratio(base)} -> ${ratio(head)}${one.selected ? " (tool selection)" : ""}`;
 };
 
-const passes = (one: Named) => {
+const passes = (one: NamedCase) => {
   const { base, head } = readCounts(one);
   const what = one.selected ? "its tool was selected in" : "it passed";
   return `${what} ${integer(base.passed)} of ${integer(base.trials)} before and ${integer(head.passed)} of ${integer(head.trials)} now`;
 };
 
 /** A case whose rate fell by more than half is broken; otherwise it got worse. */
-const isBroken = (one: Named) => {
+const isBroken = (one: NamedCase) => {
   const { base, head } = readCounts(one);
   return 2 * head.passed * base.trials < base.passed * head.trials;
 };
@@ -135,7 +133,7 @@ function inSomeText({ suspects }: ComparedCheck): string {
   return texts.join("");
 }
 
-const nameWithCounts = (one: Named) => {
+const nameWithCounts = (one: NamedCase) => {
   const { base, head } = readCounts(one);
   return `${one.case} (${one.selected ? "tool selected " : ""}${ratio(base)} before, ${ratio(head)} now)`;
 };
@@ -196,8 +194,10 @@ function noRegression({ method, margin, reach, lost, cases, canFall }: ComparedC
   return `The ${lost ? "compared " : ""}cases pass and select their tools as often as before, or at most ${size(margin)} less often on average.${some} ${one}`;
 }
 
+type Explanation = { reason: string; next: string };
+
 /** Why a check is inconclusive, and what to do, where neither depends on its figures. */
-const undecided: Readonly<Partial<Record<NonNullable<ComparedCheck["because"]>, { reason: string; next: string }>>> = {
+const undecided: Readonly<Partial<Record<NonNullable<ComparedCheck["because"]>, Explanation>>> = {
   stopped: {
     reason: "The check was stopped before it could decide.",
     next: "Next: finish it with `evals run --resume latest`.",
@@ -221,19 +221,36 @@ const undecided: Readonly<Partial<Record<NonNullable<ComparedCheck["because"]>, 
   },
 };
 
-const areMissing = (missing: ComparedCheck["missing"]) => missing !== null && missing.base + missing.head > 0;
-
-function inconclusive({ because, missing, cases, net, margin }: ComparedCheck): string {
+/** Why a check is inconclusive, and what to do. */
+function explainOpen({ because, missing, cases, net, margin, advice, trials }: ComparedCheck): Explanation {
   const known = because && undecided[because];
-  if (known) return known.reason;
+  if (known) return known;
   if (because === "missing") {
-    const { base = 0, head = 0 } = (areMissing(missing) ? missing : missing?.recovered) ?? {};
+    const isMissing = missing !== null && missing.base + missing.head > 0;
+    const { base = 0, head = 0 } = (isMissing ? missing : missing?.recovered) ?? {};
     const arm = (n: number, name: string) => (n > 0 ? [`${integer(n)} with the ${name} tools`] : []);
-    const what = areMissing(missing) ? "are missing" : "came only when the request was sent again";
-    return `The check could not decide: too many answers ${what} (${[...arm(base, "old"), ...arm(head, "new")].join(", ")}).`;
+    const what = isMissing ? "are missing" : "came only when the request was sent again";
+    return {
+      reason: `The check could not decide: too many answers ${what} (${[...arm(base, "old"), ...arm(head, "new")].join(", ")}).`,
+      next: isMissing
+        ? "Next: find out below why trials got no answer, then run `evals run --resume latest --retry-broken`."
+        : "Next: find out why requests fail at first (a longer `--timeout` or fewer `--concurrency` may help), then run again.",
+    };
   }
-  if (net === null) return "The check could not decide: a case has no answer in both tool lists.";
-  return `The check could not decide: ${cases === 1 ? "the case varies" : "the cases vary"} too much from trial to trial to tell a drop of ${size(margin)} from none.`;
+  const open =
+    net === null
+      ? "a case has no answer in both tool lists"
+      : `${cases === 1 ? "the case varies" : "the cases vary"} too much from trial to trial to tell a drop of ${size(margin)} from none`;
+  return { reason: `The check could not decide: ${open}.`, next: adviseTrials(advice, trials) };
+}
+
+function adviseTrials(advice: ComparedCheck["advice"], trials: number): string {
+  if (!advice) return "Next: see below why trials got no answer, then run again.";
+  const [likely, safe] = [trials + advice.likely, trials + advice.safe];
+  if (advice.atLeast || likely > mostTrials)
+    return `Next: more trials would hardly decide this (about ${integer(advice.likely)} more per case and list). Use a wider margin (\`--margin\`), or cases that vary less.`;
+  const sure = safe > mostTrials ? "" : `, and \`-n ${safe}\` does so 8 times in 10`;
+  return `Next: run it again with \`-n ${likely}\`, which is as likely as not to decide it${sure}.`;
 }
 
 /** What the command does itself after the report of a run: accept the run as baseline (`accept`), find the cause (`blame`). */
@@ -259,30 +276,12 @@ export function checkNext(check: CheckSummary, { accept = false, blame = false }
       return `Next: look at the cases that fell (below).${accept ? "" : rest}`;
     }
     case "inconclusive":
-      return inconclusiveNext(check);
+      return explainOpen(check).next;
     case "not-comparable":
       return accept ? "" : "Next: fix the reason, or accept a new baseline with `evals baseline accept`.";
     default:
       return "";
   }
-}
-
-/** The highest cap a check can have, in trials per case and list. */
-const maxTrials = 140;
-
-function inconclusiveNext({ because, advice, trials, missing }: ComparedCheck): string {
-  const known = because && undecided[because];
-  if (known) return known.next;
-  if (because === "missing" && !areMissing(missing))
-    return "Next: find out why requests fail at first (a longer `--timeout` or fewer `--concurrency` may help), then run again.";
-  if (because === "missing")
-    return "Next: find out below why trials got no answer, then run `evals run --resume latest --retry-broken`.";
-  if (!advice) return "Next: see below why trials got no answer, then run again.";
-  const [likely, safe] = [trials + advice.likely, trials + advice.safe];
-  if (advice.atLeast || likely > maxTrials)
-    return `Next: more trials would hardly decide this (about ${integer(advice.likely)} more per case and list). Use a wider margin (\`--margin\`), or cases that vary less.`;
-  const sure = safe > maxTrials ? "" : `, and \`-n ${safe}\` does so 8 times in 10`;
-  return `Next: run it again with \`-n ${likely}\`, which is as likely as not to decide it${sure}.`;
 }
 
 /** A check with its sentences, as printed by `--json`. */

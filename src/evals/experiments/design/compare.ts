@@ -15,7 +15,7 @@ import {
   judgeSuite,
   listFlips,
   missingAnswers,
-  nameCases,
+  nameTested,
   type PairCount,
   type PairTally,
   readArm,
@@ -56,17 +56,15 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
   const suiteLevel = level / families;
   const tallies = cases.map((id) => {
     const [base, head] = [readArm(record, id, "base"), readArm(record, id, "head")];
-    return tallyCase(base, head, samePairs ? Math.min(base.answers.length, head.answers.length) : undefined);
+    return tallyCase(id, base, head, samePairs ? Math.min(base.answers.length, head.answers.length) : undefined);
   });
   const suite = judgeSuite(tallies, margin, z, samePairs ? undefined : unpaired);
   const counts = tallies.map(({ ways }) => countPasses(ways[0]));
   const trials = Math.min(...counts.flatMap(({ base, head }) => [base.trials, head.trials]));
   const caseLevel = caseErrorOnce / cases.length / families;
   const plan: LookPlan = { looks: [trials], rungs: [trials], least: 1, suiteLevel, z, caseLevel, riseLevel: caseLevel };
-  const tested = tallies.map((tally, i) => ({ id: cases[i] ?? "", tally, test: fallP(tally) }));
-  const isHit = ({ test }: (typeof tested)[number]) => isSignificant(test.p, caseLevel);
-  const described = describeSuite(suite, z);
   const hasFallen = isSignificant(suite.p, suiteLevel);
+  const described = describeSuite(suite, z, { level: suiteLevel, hasFallen });
   const figures: Figures = {
     method: samePairs ? "records" : "unpaired-records",
     look: 1,
@@ -78,19 +76,18 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
     families,
     cases: cases.length,
     ...described,
-    suite: { ...described.suite, ...(!samePairs && { down: null, up: null }), level: suiteLevel, hasFallen },
-    suspects: nameCases(tested.filter((one) => !isHit(one) && isSignificant(one.test.p, 0.2))),
+    suite: { ...described.suite, ...(!samePairs && { down: null, up: null }) },
+    suspects: nameTested(tallies, fallP, (p) => !isSignificant(p, caseLevel) && isSignificant(p, 0.2)),
     missing: missingAnswers(tallies),
     reach: withReach && trials > 0 ? simulateReach(tallies, plan, 1, seed) : null,
     calls: countCalls(record, cases),
   };
   if (setup.alwaysAlike) {
     const exhausted: Figures = { ...figures, method: "exhausted", reach: null, suspects: [] };
-    return decideExhausted(cases, tallies, exhaustedLevel / families, exhausted);
+    return decideExhausted(tallies, exhaustedLevel / families, exhausted);
   }
-  const fell = tested.filter(isHit);
-  if (fell.length > 0) return regressedByCases(figures, nameCases(fell));
-  if (hasFallen) return conclude(figures, { kind: "regressed", by: "suite", rate: suite.rate });
+  const regressed = findRegression(tallies, caseLevel, hasFallen, figures);
+  if (regressed) return regressed;
   if (suite.lacksAnswers) return conclude(figures, { kind: "inconclusive", because: "missing" });
   if (suite.live.pass === 0) return conclude(figures, { kind: "inconclusive", because: "nothing-can-fall" });
   if (suite.isClear) return conclude(figures, { kind: "no-regression" });
@@ -99,10 +96,22 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
   return conclude(figures, { kind: "inconclusive", because: "cap", advice });
 }
 
-/** REGRESSED by these cases: in their selections if none of them passes less often beyond doubt. */
-function regressedByCases(figures: Figures, flagged: CheckVerdict["flagged"]): CheckVerdict {
-  const rate = flagged.every(({ selected }) => selected) ? "selection" : "pass";
-  return conclude(figures, { kind: "regressed", by: "cases", rate, flagged });
+/**
+ * REGRESSED by the cases that fell at this level, in their selections if none of them passes less often beyond doubt; else
+ * by the suite.
+ */
+function findRegression(
+  tallies: readonly PairTally[],
+  caseLevel: number,
+  hasFallen: boolean,
+  figures: Figures,
+): CheckVerdict | undefined {
+  const flagged = nameTested(tallies, fallP, (p) => isSignificant(p, caseLevel));
+  if (flagged.length > 0) {
+    const rate = flagged.every(({ selected }) => selected) ? "selection" : "pass";
+    return conclude(figures, { kind: "regressed", by: "cases", rate, flagged });
+  }
+  return hasFallen ? conclude(figures, { kind: "regressed", by: "suite", rate: figures.suite.rate }) : undefined;
 }
 
 const countArms = ({ base, head }: Pick<PairCount, "base" | "head">, rate: Rate): CaseCounts => ({
@@ -142,18 +151,10 @@ export const exhaustedLevel = 0.025;
  * a check; NO REGRESSION, exact for these requests, when nothing went from pass to fail; else CHANGED with every flip. One
  * flipped case with one order is CHANGED, never REGRESSED: nothing distinguishes it from a harmless flip.
  */
-export function decideExhausted(
-  cases: readonly string[],
-  tallies: readonly PairTally[],
-  level: number,
-  figures: Figures,
-): CheckVerdict {
-  const tested = tallies.map((tally, i) => ({ id: cases[i] ?? "", tally, test: fallP(tally) }));
-  const fell = tested.filter(({ test }) => isSignificant(test.p, level / cases.length));
-  if (fell.length > 0) return regressedByCases(figures, nameCases(fell));
-  if (isSignificant(figures.suite.p, level))
-    return conclude(figures, { kind: "regressed", by: "suite", rate: figures.suite.rate });
-  const flips = listFlips(cases, tallies);
+export function decideExhausted(tallies: readonly PairTally[], level: number, figures: Figures): CheckVerdict {
+  const regressed = findRegression(tallies, level / tallies.length, isSignificant(figures.suite.p, level), figures);
+  if (regressed) return regressed;
+  const flips = listFlips(tallies);
   if (flips.some(({ down }) => down > 0)) return conclude(figures, { kind: "changed", flips });
   if (figures.missing) return conclude(figures, { kind: "inconclusive", because: "missing" });
   return conclude(figures, { kind: "no-regression" });

@@ -104,6 +104,7 @@ export type PairCount = ByArm<Grades> & { pairs: number; down: Kinds; up: Kinds 
  * must hold in every way. Only the first way where nothing was ever missing.
  */
 export type PairTally = {
+  case: string;
   ways: readonly [PairCount, ...PairCount[]];
   missing: ByArm<number>;
   missingAtFirst: ByArm<number>;
@@ -136,7 +137,7 @@ const replaceMissing = ({ answers, recovered }: ArmAnswers, other: Answer) =>
   answers.map((answer, t) => (answer === "missing" || recovered.has(t + 1) ? other : answer));
 
 /** Counts the first `pairs` pairs; without a number of pairs, all trials of two arms that share no orders. */
-export function tallyCase(base: ArmAnswers, head: ArmAnswers, pairs?: number): PairTally {
+export function tallyCase(id: string, base: ArmAnswers, head: ArmAnswers, pairs?: number): PairTally {
   const wasMissing = base.recovered.size + head.recovered.size > 0;
   const replace = (inBase: Answer, inHead: Answer) => ({
     base: replaceMissing(base, inBase),
@@ -144,14 +145,13 @@ export function tallyCase(base: ArmAnswers, head: ArmAnswers, pairs?: number): P
   });
   const now = { base: base.answers, head: head.answers };
   const atFirst = wasMissing ? replace("missing", "missing") : now;
-  const missing = countMissing(now, pairs);
-  const missingAtFirst = countMissing(atFirst, pairs);
+  const shared = { case: id, missing: countMissing(now, pairs), missingAtFirst: countMissing(atFirst, pairs) };
   const failed = countPairs(now, false, pairs);
-  if (missingAtFirst.base + missingAtFirst.head === 0) return { ways: [failed], missing, missingAtFirst };
+  if (shared.missingAtFirst.base + shared.missingAtFirst.head === 0) return { ...shared, ways: [failed] };
   const leftOut = countPairs(now, true, pairs);
-  if (!wasMissing) return { ways: [failed, leftOut], missing, missingAtFirst };
+  if (!wasMissing) return { ...shared, ways: [failed, leftOut] };
   const others = [replace("fail", "pass"), replace("pass", "fail")].map((answers) => countPairs(answers, false, pairs));
-  return { ways: [failed, leftOut, countPairs(atFirst, true, pairs), ...others], missing, missingAtFirst };
+  return { ...shared, ways: [failed, leftOut, countPairs(atFirst, true, pairs), ...others] };
 }
 
 /** A trial that is not on the record counts as missing. */
@@ -209,29 +209,32 @@ export const fallP = ({ ways }: PairTally): RatedP => largest(ways.map(({ base, 
 export const riseP = ({ ways }: PairTally): RatedP => largest(ways.map(({ base, head }) => caseP(head, base)));
 
 /** A case in the form of a verdict. */
-export function nameCase(id: string, tally: PairTally, { p, rate }: RatedP): NamedCase {
+export function nameCase(tally: PairTally, { p, rate }: RatedP): NamedCase {
   const selected = rate === "selection" && { selected: countAnswered(tally, "selection") };
-  return { case: id, ...countAnswered(tally), ...selected, p };
+  return { case: tally.case, ...countAnswered(tally), ...selected, p };
 }
 
-type TestedCase = { id: string; tally: PairTally; test: RatedP };
-
-/** Tested cases in the form of a verdict, the least p first. */
-export function nameCases(tested: readonly TestedCase[]): NamedCase[] {
-  return tested.map(({ id, tally, test }) => nameCase(id, tally, test)).toSorted((a, b) => a.p - b.p);
+/** The cases whose test passes, in the form of a verdict, the least p first. */
+export function nameTested(
+  tallies: readonly PairTally[],
+  test: (tally: PairTally) => RatedP,
+  passes: (p: number) => boolean,
+): NamedCase[] {
+  const named = tallies.map((tally) => nameCase(tally, test(tally)));
+  return named.filter(({ p }) => passes(p)).toSorted((a, b) => a.p - b.p);
 }
 
 /**
  * The cases with pairs whose grades differ, and the number of these pairs in each direction. `selection`: all of them
  * failed in both arms, and differ in the selected tool.
  */
-export function listFlips(cases: readonly string[], tallies: readonly PairTally[]): ComparedCheck["flips"] {
-  return tallies.flatMap(({ ways }, i) => {
+export function listFlips(tallies: readonly PairTally[]): ComparedCheck["flips"] {
+  return tallies.flatMap(({ case: id, ways }) => {
     const { down, up, pairs } = ways[1] ?? ways[0];
     const [fell, rose] = [down, up].map((kinds) => sumOf(kinds, (n) => n));
     if (!fell && !rose) return [];
     const isSelection = countDiffering(down, "pass") + countDiffering(up, "pass") === 0;
-    const flip = { case: cases[i] ?? "", down: fell ?? 0, up: rose ?? 0, pairs };
+    const flip = { case: id, down: fell ?? 0, up: rose ?? 0, pairs };
     return [{ ...flip, ...(isSelection && { selection: true as const }) }];
   });
 }
@@ -338,13 +341,17 @@ function netChange(mean: MeanDrop | undefined, z: number, cases: number): Figure
   return { change: -drop + 0, interval, standardError, z: widen(z, cases), cases };
 }
 
-/** What every verdict says of the suite. */
-export function describeSuite({ drops, live, p, rate, down, up }: SuiteJudgment, z: number) {
+/** What every verdict says of the suite, which was tested at this level. */
+export function describeSuite(
+  { drops, live, p, rate, down, up }: SuiteJudgment,
+  z: number,
+  tested: { level: number; hasFallen: boolean },
+) {
   return {
     net: netChange(drops.pass, z, live.pass),
     selection: netChange(drops.selection, z, live.selection),
     canFall: live,
-    suite: { down, up, p, rate },
+    suite: { down, up, p, rate, ...tested },
   };
 }
 
@@ -369,14 +376,14 @@ export function missingAnswers(tallies: readonly PairTally[]): Figures["missing"
 }
 
 /**
- * What was paid for in both arms. `deciding`: the pairs by case that decided; what exceeds them, up to the `counted` pairs,
- * ran ahead. None did when not given.
+ * What was paid for in both arms. `deciding`: the pairs of a case that decided; what exceeds them, up to the pairs that were
+ * `asked` for by case, ran ahead. None did when not given.
  */
 export function countCalls(
   record: TrialRecord,
   cases: readonly string[],
-  deciding?: readonly number[],
-  counted?: readonly number[],
+  deciding = Number.POSITIVE_INFINITY,
+  asked: readonly number[] = [],
 ): Figures["calls"] {
   const calls = { base: 0, head: 0, ahead: 0, copies: 0, missing: 0 };
   for (const [i, id] of cases.entries()) {
@@ -386,8 +393,8 @@ export function countCalls(
       calls.copies += paid.copies;
       calls.missing += paid.missing;
       const answers = record.answers(id, arm);
-      const to = Math.min(answers.length, counted?.[i] ?? answers.length);
-      for (let t = deciding?.[i] ?? to; t < to; t++) if (answers[t] !== undefined) calls.ahead++;
+      const to = Math.min(answers.length, asked[i] ?? answers.length);
+      for (let t = deciding; t < to; t++) if (answers[t] !== undefined) calls.ahead++;
     }
   }
   return calls;

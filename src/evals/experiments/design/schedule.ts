@@ -1,10 +1,4 @@
-import {
-  bringRequests,
-  type Design,
-  type Play,
-  type TrialRecord,
-  type TrialRequest,
-} from "../../asking/trials/design.ts";
+import { bringRequests, type Design, type Play, type TrialRecord } from "../../asking/trials/design.ts";
 import { getOrAdd, sumOf } from "../../base/collections.ts";
 import { deriveSeed, seededRandom, shuffle } from "../../base/stats/random.ts";
 
@@ -63,10 +57,6 @@ export class OrderSchedule {
     this.#ranks = new Map(setup.cases.map((id, rank) => [id, rank]));
   }
 
-  get seed(): number {
-    return this.#setup.seed;
-  }
-
   get isShared(): boolean {
     return this.#pairs > 1;
   }
@@ -86,24 +76,13 @@ export class OrderSchedule {
 
   /** The order of a trial of a case, a number from 0; undefined where the trial has none yet. */
   orderOf(id: string, trial: number): number | undefined {
-    const location = this.locationOf(id, trial);
+    const location = this.#takenBy(id).locations[trial - 1];
     return location === undefined ? undefined : location % this.countOrders(id);
-  }
-
-  locationOf(id: string, trial: number): number | undefined {
-    return this.#takenBy(id).locations[trial - 1];
   }
 
   /** The trials of a case in the order in which they are asked. */
   askedTrials(id: string): readonly number[] {
     return this.#takenBy(id).asked;
-  }
-
-  /** The trials of a span that have no order yet. */
-  countNew({ case: id, from, to }: Pick<Span, "case" | "from" | "to">): number {
-    let count = 0;
-    for (let trial = from; trial <= to; trial++) if (this.locationOf(id, trial) === undefined) count++;
-    return count;
   }
 
   /** How many different orders of its tools a case has. */
@@ -115,17 +94,42 @@ export class OrderSchedule {
    * Gives trials `from`..`to` of a case their orders, where they have none. `isAhead`: trials beyond those of the stage take
    * the latest orders of its pool that the case has left, then the next of the line, which others will take later.
    */
-  take({ case: id, from, to }: Pick<Span, "case" | "from" | "to">, isAhead: boolean): void {
-    const taken = this.#takenBy(id);
+  take(span: Pick<Span, "case" | "from" | "to">, isAhead: boolean): void {
+    const taken = this.#takenBy(span.case);
     const { locations, asked } = taken;
-    const fresh: number[] = [];
-    for (let trial = from; trial <= to; trial++) {
-      if (locations[trial - 1] !== undefined) continue;
-      locations[trial - 1] = this.#choose(id, trial, taken, isAhead);
-      fresh.push(trial);
-    }
+    const fresh = this.#listNew(span);
+    for (const trial of fresh) locations[trial - 1] = this.#choose(span.case, trial, taken, isAhead);
     if (this.isShared) fresh.sort((a, b) => (locations[a - 1] ?? 0) - (locations[b - 1] ?? 0) || a - b);
     asked.push(...fresh);
+  }
+
+  /** The trials of a span that have no order yet. */
+  #listNew(span: Pick<Span, "case" | "from" | "to">): number[] {
+    const { locations } = this.#takenBy(span.case);
+    return listTrials(span).filter((trial) => locations[trial - 1] === undefined);
+  }
+
+  /**
+   * Asks for what the record lacks of these trials, as a stage of their own, or with `isAhead` ahead of the stage that was
+   * opened last. What shares an order is asked together; where orders are not shared, the first trial of every case comes
+   * before the second of any. The seed decides which arm of a trial is asked first.
+   */
+  *bring(record: TrialRecord, spans: readonly Span[], look: number, isAhead = false): Play<void> {
+    const most = isAhead ? 0 : Math.max(0, ...spans.map((span) => this.#listNew(span).length));
+    if (most > 0) this.openStage(most);
+    const requests = spans.flatMap((span) => {
+      const { case: id, arms } = span;
+      this.take(span, isAhead);
+      const { locations } = this.#takenBy(id);
+      return listTrials(span).map((trial) => ({
+        request: { case: id, trial, arms, order: this.orderOf(id, trial) ?? 0 },
+        place: this.isShared ? (locations[trial - 1] ?? 0) : trial,
+      }));
+    });
+    const sorted = requests.toSorted((a, b) => a.place - b.place).map(({ request }) => request);
+    yield* bringRequests(record, sorted, look, ({ case: id, trial, arms }) =>
+      arms.length > 1 ? shuffle(arms, seededRandom(deriveSeed(this.#setup.seed, "arms", id, trial))) : arms,
+    );
   }
 
   #choose(id: string, trial: number, { locations, uses, byWording }: Taken, isAhead: boolean): number {
@@ -170,53 +174,8 @@ export class OrderSchedule {
 /** Trials `from`..`to` of a case, each in all of these arms. */
 export type Span = { case: string; arms: readonly string[]; from: number; to: number };
 
-/** Asks for what the record lacks of these trials, as a stage of their own. */
-export function* bringStage(
-  record: TrialRecord,
-  spans: readonly Span[],
-  look: number,
-  schedule: OrderSchedule,
-): Play<void> {
-  const trials = Math.max(0, ...spans.map((span) => schedule.countNew(span)));
-  if (trials > 0) schedule.openStage(trials);
-  yield* bringSpans(record, spans, look, schedule, false);
-}
-
-/** The same ahead of the stage that was opened last. */
-export function bringAhead(
-  record: TrialRecord,
-  spans: readonly Span[],
-  look: number,
-  schedule: OrderSchedule,
-): Play<void> {
-  return bringSpans(record, spans, look, schedule, true);
-}
-
-/**
- * What shares an order is asked together; where orders are not shared, the first trial of every case comes before the
- * second of any. The seed decides which arm of a trial is asked first.
- */
-function* bringSpans(
-  record: TrialRecord,
-  spans: readonly Span[],
-  look: number,
-  schedule: OrderSchedule,
-  isAhead: boolean,
-): Play<void> {
-  const requests: (TrialRequest & { location: number })[] = [];
-  for (const span of spans) {
-    const { case: id, arms, from, to } = span;
-    schedule.take(span, isAhead);
-    for (let trial = from; trial <= to; trial++) {
-      const [order = 0, location = 0] = [schedule.orderOf(id, trial), schedule.locationOf(id, trial)];
-      requests.push({ case: id, trial, arms, order, location: schedule.isShared ? location : trial });
-    }
-  }
-  const sorted = requests.toSorted((a, b) => a.location - b.location).map(({ location: _, ...request }) => request);
-  yield* bringRequests(record, sorted, look, ({ case: id, trial, arms }) =>
-    arms.length > 1 ? shuffle(arms, seededRandom(deriveSeed(schedule.seed, "arms", id, trial))) : arms,
-  );
-}
+const listTrials = ({ from, to }: Pick<Span, "from" | "to">): number[] =>
+  Array.from({ length: to - from + 1 }, (_, at) => from + at);
 
 /** A design without interim decisions: asks every trial of every case in every arm, interleaved, and reads the record. */
 export function askAll<V>(
@@ -229,7 +188,7 @@ export function askAll<V>(
     cap: arms.length * sumOf(cases, ({ trials }) => trials),
     *play(record) {
       const spans = cases.map(({ id, trials }) => ({ case: id, arms, from: 1, to: trials }));
-      yield* bringStage(record, spans, 1, new OrderSchedule({ cases: cases.map(({ id }) => id), seed }));
+      yield* new OrderSchedule({ cases: cases.map(({ id }) => id), seed }).bring(record, spans, 1);
       return read(record);
     },
   };

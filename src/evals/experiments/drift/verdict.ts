@@ -5,7 +5,7 @@ import type { DriftPlan, DriftSummary, DriftVerdict, Night, NightChanges } from 
 import type { CaseSummary } from "../../base/types/run.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { addTrial } from "../design/observe.ts";
-import { bringStage, OrderSchedule, type Span } from "../design/schedule.ts";
+import { OrderSchedule, type Span } from "../design/schedule.ts";
 import { DriftMonitor, type DriftOptions, mostTrialsOfNight, nightlyTrials } from "./design.ts";
 import type { NightCounts } from "./scores.ts";
 
@@ -198,7 +198,7 @@ export function nightDesign({ night, cases, history, options = {} }: NightSetup)
       const schedule = new OrderSchedule({ cases, seed: 0 });
       const ask = (ids: readonly string[], getSpan: (id: string) => Pick<Span, "from" | "to">) => {
         const spans = ids.map((id) => ({ case: id, arms: [nightArm], ...getSpan(id) }));
-        return bringStage(record, spans, 1, schedule);
+        return schedule.bring(record, spans, 1);
       };
       yield* ask(cases, () => ({ from: 1, to: trials }));
       const monitor = replayNights(history, options);

@@ -21,7 +21,7 @@ import { upperDrop } from "../../base/stats/intervals.ts";
 import type { NamedCase } from "../../base/types/check.ts";
 import type { Rate } from "../design/grades.ts";
 import { countAnswered, pickTrials, readArm, readGrade, tallyCase } from "../design/observe.ts";
-import { askAll, bringStage, OrderSchedule, type ScheduleSetup } from "../design/schedule.ts";
+import { askAll, OrderSchedule, type ScheduleSetup } from "../design/schedule.ts";
 import { defaultMargin } from "../design/statistics.ts";
 import {
   type CertainVariantVerdict,
@@ -120,7 +120,7 @@ export function* findRoom(
   const to = from + roomTrials - 1;
   const unknown = cases.filter((id) => (bank?.get(id)?.trials ?? 0) === 0);
   const spans = unknown.map((id) => ({ case: id, arms: [incumbentArm], from, to }));
-  if (unknown.length > 0) yield* bringStage(record, spans, 1, schedule);
+  if (unknown.length > 0) yield* schedule.bring(record, spans, 1);
   return cases.filter((id) => {
     const known = bank?.get(id);
     const { passed, trials } = known?.trials ? known : countPasses(record, id, incumbentArm, from, to);
@@ -143,7 +143,7 @@ export function* screenWordings(
   for (const trials of screeningTrials(wordings.length, room.length)) {
     asked += trials;
     const spans = room.map((id) => ({ case: id, arms: left, from: 1, to: asked }));
-    yield* bringStage(record, spans, 1, schedule);
+    yield* schedule.bring(record, spans, 1);
     const ranked = left.map((challenger) => ({ challenger, rate: meanRate(record, room, challenger, asked) }));
     ranked.sort((a, b) => b.rate - a.rate);
     rounds.push(ranked);
@@ -241,14 +241,14 @@ class PlayedVariants {
     const from = this.#from;
     const arms = [incumbentArm, challenger];
     const spans = cases.map((id) => ({ case: id, arms, from, to: from + trials(id) - 1 }));
-    yield* bringStage(this.#record, spans, look, this.#schedule);
+    yield* this.#schedule.bring(this.#record, spans, look);
   }
 
   /** Incumbent (base) and challenger (head) on the first new trials. */
   #fresh(id: string, challenger: string, trials: number, rate: Rate = "pass"): SeenCase {
     const span = Array.from({ length: trials }, (_, at) => this.#from - 1 + at);
     const read = (arm: string) => pickTrials(readArm(this.#record, id, arm), span);
-    return { case: id, ...countAnswered(tallyCase(read(incumbentArm), read(challenger)), rate) };
+    return { case: id, ...countAnswered(tallyCase(id, read(incumbentArm), read(challenger)), rate) };
   }
 
   /**
