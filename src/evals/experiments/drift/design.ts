@@ -12,6 +12,7 @@ import {
   type Score,
   type Split,
   suiteScore,
+  sumNight,
 } from "./scores.ts";
 
 /**
@@ -88,7 +89,7 @@ export class DriftMonitor {
     for (const one of this.#cases.values()) one.score = undefined;
     for (const [id, { passed, trials }] of passes) {
       const one = getOrAdd(this.#cases, id, () => newCase(id));
-      one.nights[this.#nights.length - 1] = { passed, trials, followUpPassed: 0, followUpTrials: 0 };
+      one.nights[this.#nights.length - 1] = { passed, trials };
     }
     return true;
   }
@@ -101,17 +102,16 @@ export class DriftMonitor {
     const tonight = this.#nights.length - 1;
     return [...this.#cases.values()].flatMap((one) => {
       const night = one.nights[tonight];
-      if (!night || night.trials === 0 || night.trials + night.followUpTrials >= mostTrialsOfNight) return [];
+      if (!night || night.trials === 0 || sumNight(night).trials >= mostTrialsOfNight) return [];
       return this.#score(one).value >= followUpGrowth * one.lastScore ? [one.id] : [];
     });
   }
 
-  addFollowUp(id: string, { passed, trials }: Counts): void {
+  addFollowUp(id: string, counts: Counts): void {
     const one = this.#cases.get(id);
     const night = one?.nights[this.#nights.length - 1];
     if (!one || !night) throw new RangeError(`no trial of "${id}" tonight`);
-    night.followUpPassed += passed;
-    night.followUpTrials += trials;
+    night.followUps = pool([night.followUps ?? noTrials, counts]);
     one.score = undefined;
   }
 
@@ -154,7 +154,7 @@ export class DriftMonitor {
       return value >= suspicious ? [{ case: one.id, ...this.#split(one, likeliest), score: value }] : [];
     });
     if (suspects.length > 0) return { kind: "inconclusive", because: "suspects", suspects, ...shared };
-    if (net && net.lower > -margin && net.upper < margin) return { kind: "no-drift", ...shared };
+    if (isWithin(net, margin)) return { kind: "no-drift", ...shared };
     const wanted = this.#nights.length >= pooled.nights ? { wanted: this.#findBank() } : {};
     return { kind: "inconclusive", because: "few-nights", ...wanted, ...shared };
   }
@@ -243,10 +243,7 @@ export class DriftMonitor {
   /** The trials a case of a baseline with the rates of this one, against which the last nights would decide; 0 if none. */
   #findBank(): number {
     const trials = Math.max(1, ...[...this.#cases.values()].map(({ bank }) => pool(bank).trials));
-    const decides = (bank: number) => {
-      const net = this.#net(bank / trials);
-      return net !== null && net.lower > -this.#options.margin && net.upper < this.#options.margin;
-    };
+    const decides = (bank: number) => isWithin(this.#net(bank / trials), this.#options.margin);
     return [40, 60, 100, 200].find((bank) => bank > trials && decides(bank)) ?? 0;
   }
 
@@ -293,6 +290,9 @@ export class DriftMonitor {
     };
   }
 }
+
+const isWithin = (net: DriftVerdict["net"], margin: number): boolean =>
+  net !== null && net.lower > -margin && net.upper < margin;
 
 /** The passes of a case in the nights that are pooled, from this one on. */
 function poolNights(nights: readonly (NightCounts | undefined)[], first: number): Counts {

@@ -1,8 +1,14 @@
-import { type Counts, pool } from "../../base/stats/counts.ts";
+import { type Counts, noTrials, pool } from "../../base/stats/counts.ts";
 import { lnGamma } from "../../base/stats/distributions.ts";
 
-/** Passes of some trials, asked regularly and in follow-ups of the same night. */
-export type NightCounts = { passed: number; trials: number; followUpPassed: number; followUpTrials: number };
+/** Passes of the regular trials of a night, and of those that followed up on them in the same night. */
+export type NightCounts = Counts & { followUps?: Counts };
+
+/** All passes of a night. */
+export const sumNight = ({ passed, trials, followUps = noTrials }: NightCounts): Counts => ({
+  passed: passed + followUps.passed,
+  trials: trials + followUps.trials,
+});
 
 /** Passes of a case by night: `bank` by the nights it was recorded on, `nights` by nights of the monitor, holes if none. */
 export type CaseHistory = {
@@ -85,7 +91,7 @@ export type Split = { passed: number; failed: number; ln: number };
 function extendSplits(splits: Split[], { bank, nights }: CaseHistory, count: number, rho: number): void {
   for (let v = Math.max(1, splits.length); v <= count; v++) {
     const before = { passed: splits[v - 1]?.passed ?? 0, failed: splits[v - 1]?.failed ?? 0 };
-    if (v === 1) for (const { passed, trials } of bank) addDiscounted(before, passed, trials, rho);
+    if (v === 1) for (const night of bank) addNight(before, night, rho);
     else addNight(before, nights[v - 2], rho);
     splits[v] = { ...before, ln: lnKT(before.passed, before.failed) };
   }
@@ -96,21 +102,13 @@ const positive = (x: number) => (x < 1e-12 ? 0 : x);
 
 type Discounted = { passed: number; failed: number };
 
-function addDiscounted(sum: Discounted, passed: number, trials: number, rho: number): void {
-  if (trials === 0) return;
-  const worth = 1 / (1 + (trials - 1) * rho);
-  sum.passed += passed * worth;
-  sum.failed += (trials - passed) * worth;
-}
-
 function addNight(sum: Discounted, night: NightCounts | undefined, rho: number): void {
   if (!night) return;
-  const { passed, trials, followUpPassed, followUpTrials } = night;
-  const all = trials + followUpTrials;
-  if (all === 0) return;
-  const worth = 1 / (1 + (all - 1) * rho + followUpTrials * followUpDiscount);
-  sum.passed += (passed + followUpPassed) * worth;
-  sum.failed += (all - passed - followUpPassed) * worth;
+  const { passed, trials } = sumNight(night);
+  if (trials === 0) return;
+  const worth = 1 / (1 + (trials - 1) * rho + (night.followUps?.trials ?? 0) * followUpDiscount);
+  sum.passed += passed * worth;
+  sum.failed += (trials - passed) * worth;
 }
 
 /**
@@ -174,8 +172,9 @@ function addSplits(
 
 export function addWhole(sum: Counts, night: NightCounts | undefined): void {
   if (!night) return;
-  sum.passed += night.passed + night.followUpPassed;
-  sum.trials += night.trials + night.followUpTrials;
+  const { passed, trials } = sumNight(night);
+  sum.passed += passed;
+  sum.trials += trials;
 }
 
 /**
@@ -193,14 +192,14 @@ export function returnScore(
   let score = 0;
   for (const { bank, nights } of cases) {
     const before = { passed: 0, failed: 0 };
-    for (const { passed, trials } of bank) addDiscounted(before, passed, trials, rho);
+    for (const night of bank) addNight(before, night, rho);
     for (let v = 1; v < since; v++) addNight(before, nights[v - 1], rho);
     const changed = { passed: 0, failed: 0 };
     for (let v = since; v <= alarm; v++) addNight(changed, nights[v - 1], rho);
     const later = { passed: 0, failed: 0 };
     for (let v = alarm + 1; v <= count; v++) {
       const night = nights[v - 1];
-      if (night) addDiscounted(later, night.passed, night.trials, rho);
+      if (night) addNight(later, { passed: night.passed, trials: night.trials }, rho);
     }
     const gain = (part: Discounted) =>
       lnKT(part.passed + later.passed, part.failed + later.failed) - lnKT(part.passed, part.failed);

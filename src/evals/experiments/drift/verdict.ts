@@ -1,13 +1,13 @@
 import { countPasses, type Design, mostMissing, nextStep, TrialRecord } from "../../asking/trials/design.ts";
 import { sumOf } from "../../base/collections.ts";
-import type { Counts } from "../../base/stats/counts.ts";
+import { type Counts, noTrials } from "../../base/stats/counts.ts";
 import type { DriftPlan, DriftSummary, DriftVerdict, Night, NightChanges } from "../../base/types/drift.ts";
 import type { CaseSummary } from "../../base/types/run.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { addTrial } from "../design/observe.ts";
 import { OrderSchedule, type Span } from "../design/schedule.ts";
 import { DriftMonitor, type DriftOptions, mostTrialsOfNight, nightlyTrials } from "./design.ts";
-import type { NightCounts } from "./scores.ts";
+import { type NightCounts, sumNight } from "./scores.ts";
 
 /** Tracks one suite on one model from night to night. Can summarize it at any time. */
 export class DriftWatch {
@@ -15,20 +15,15 @@ export class DriftWatch {
   /** Of a nightly run, which asks what it needs; the trials of another run are those of its night. */
   readonly design: Design<DriftVerdict> | undefined;
   readonly #plan: DriftPlan;
-  readonly #night: string;
-  readonly #cases: readonly string[];
-  readonly #history: DriftHistory;
-  readonly #options: DriftOptions;
+  readonly #setup: Required<NightSetup>;
 
   /** `night`: the id of the run. `cases`: the ids of the suite's cases. */
   constructor(plan: DriftPlan, night: string, cases: readonly string[]) {
-    this.#plan = plan;
-    this.#night = night;
-    this.#cases = cases;
-    this.#history = toHistory(plan, night);
     const { margin, families, trials, correlation } = plan;
-    this.#options = { margin, families, trials, ...(correlation !== undefined && { correlation }) };
-    if (plan.nightly) this.design = nightDesign(this.#setup());
+    const options = { margin, families, trials, ...(correlation !== undefined && { correlation }) };
+    this.#plan = plan;
+    this.#setup = { night, cases, history: toHistory(plan, night), options };
+    if (plan.nightly) this.design = nightDesign(this.#setup);
   }
 
   add(trial: Trial): void {
@@ -39,44 +34,36 @@ export class DriftWatch {
   summary(cases: readonly CaseSummary[]): DriftSummary {
     const { nightly, renamed = {} } = this.#plan;
     const { run, acceptedAt } = this.#plan.baseline;
+    const { night, history: before, options } = this.#setup;
     const found = this.design ? this.#readNightly(this.design) : readRun(cases);
     const passes = typeof found === "string" ? undefined : found;
-    const { bank, nights } = this.#history;
-    const history = passes ? { bank, nights: [...nights, { night: this.#night, passes }] } : this.#history;
+    const history = passes ? { ...before, nights: [...before.nights, { night, passes }] } : before;
     return {
       nightly,
       baseline: { run, acceptedAt },
       uncounted: typeof found === "string" ? found : null,
-      tonight: passes ? formatNight(this.#night, passes, renamed) : null,
-      ...(passes && { changes: findChanges(this.#history, passes, Object.keys(renamed)) }),
-      verdict: replayNights(history, this.#options).verdict(),
+      tonight: passes ? formatNight(night, passes, renamed) : null,
+      ...(passes && { changes: findChanges(before, passes, Object.keys(renamed)) }),
+      verdict: replayNights(history, options).verdict(),
     };
-  }
-
-  #setup() {
-    return { night: this.#night, cases: this.#cases, history: this.#history, options: this.#options };
   }
 
   #readNightly(design: Design<DriftVerdict>): Found {
     if (nextStep(design, this.record).kind === "ask") return "stopped";
-    return readNight(this.#setup(), this.record) ?? "missing";
+    return readNight(this.#setup, this.record) ?? "missing";
   }
 }
 
 /** The differences of this night from the previous one and from the baseline. `history`: the earlier nights. */
-function findChanges(
-  { nights, bank }: DriftHistory,
-  tonight: ReadonlyMap<string, NightCounts>,
-  notInBaseline: string[],
-): NightChanges {
+function findChanges({ nights, bank }: DriftHistory, tonight: NightPasses, notInBaseline: string[]): NightChanges {
   const last = nights.at(-1);
   const graded = [...tonight].flatMap(([id, counts]) => {
-    const after = addFollowUps(counts);
+    const after = sumNight(counts);
     return after.trials > 0 ? [{ case: id, after }] : [];
   });
   const both = graded.flatMap((one) => {
     const counts = last?.passes.get(one.case);
-    const before = counts && addFollowUps(counts);
+    const before = counts && sumNight(counts);
     return before && before.trials > 0 ? [{ ...one, before }] : [];
   });
   const changed = both.filter(({ before, after }) => before.passed * after.trials !== after.passed * before.trials);
@@ -94,13 +81,8 @@ function findChanges(
   };
 }
 
-const addFollowUps = ({ passed, trials, followUpPassed, followUpTrials }: NightCounts): Counts => ({
-  passed: passed + followUpPassed,
-  trials: trials + followUpTrials,
-});
-
 /** The passes of a night by case, or why the night does not count. */
-type Found = ReadonlyMap<string, NightCounts> | "missing" | "stopped";
+type Found = NightPasses | "missing" | "stopped";
 
 /** The trials of a run without --nightly, in the form of a night. */
 function readRun(cases: readonly CaseSummary[]): Found {
@@ -109,7 +91,7 @@ function readRun(cases: readonly CaseSummary[]): Found {
   const graded = sumOf(cases, (one) => one.trials);
   if (graded + broken < planned) return "stopped";
   if (planned === 0 || broken > mostMissing * planned) return "missing";
-  return new Map(cases.map(({ id, passed, trials }) => [id, { passed, trials, followUpPassed: 0, followUpTrials: 0 }]));
+  return new Map(cases.map(({ id, passed, trials }) => [id, { passed, trials }]));
 }
 
 /** The events for `--fail-on`. An inconclusive result counts only in a nightly run, which is about drift. */
@@ -124,10 +106,9 @@ export function readDriftEvents({ nightly, verdict }: DriftSummary): ("drifted" 
 function toHistory({ bank, renamed = {}, nights }: DriftPlan, night: string): DriftHistory {
   const ids = new Map(Object.entries(renamed).map(([id, name]) => [name, id]));
   const idOf = (name: string) => ids.get(name) ?? (name in renamed ? `${name} (before it was changed)` : name);
-  const parsed = Object.entries(bank).map(([id, text]) => [id, parsePasses(text)] as const);
-  const graded = parsed.filter(([, { trials }]) => trials > 0);
+  const parsed = Object.entries(bank).map(([id, text]) => [id, [parsePasses(text)]] as const);
   return {
-    bank: new Map(graded.map(([id, { passed, trials }]) => [id, [{ passed, trials }]])),
+    bank: new Map(parsed.filter(([, [counts]]) => counts && counts.trials > 0)),
     nights: nights
       .filter((one) => one.night !== night)
       .map((one) => ({
@@ -139,19 +120,17 @@ function toHistory({ bank, renamed = {}, nights }: DriftPlan, night: string): Dr
 
 /** Parses counts such as `2/3` or, with follow-ups, `0/3+0/7`. */
 export function parsePasses(text: string): NightCounts {
-  const [regular = "", later = "0/0"] = text.split("+");
-  const [passed = 0, trials = 0] = regular.split("/").map(Number);
-  const [followUpPassed = 0, followUpTrials = 0] = later.split("/").map(Number);
-  return { passed, trials, followUpPassed, followUpTrials };
+  const [regular = noTrials, followUps] = text.split("+").map((part) => {
+    const [passed = 0, trials = 0] = part.split("/").map(Number);
+    return { passed, trials };
+  });
+  return { ...regular, ...(followUps && { followUps }) };
 }
 
-function formatNight(
-  night: string,
-  passes: ReadonlyMap<string, NightCounts>,
-  renamed: Readonly<Record<string, string>>,
-): Night {
-  const format = ({ passed, trials, followUpPassed, followUpTrials }: NightCounts) =>
-    `${passed}/${trials}${followUpTrials > 0 ? `+${followUpPassed}/${followUpTrials}` : ""}`;
+function formatNight(night: string, passes: NightPasses, renamed: Readonly<Record<string, string>>): Night {
+  const formatOne = ({ passed, trials }: Counts) => `${passed}/${trials}`;
+  const format = ({ followUps = noTrials, ...regular }: NightCounts) =>
+    [regular, ...(followUps.trials > 0 ? [followUps] : [])].map(formatOne).join("+");
   return { night, cases: Object.fromEntries([...passes].map(([id, counts]) => [renamed[id] ?? id, format(counts)])) };
 }
 
@@ -173,8 +152,7 @@ export function replayNights({ bank, nights }: DriftHistory, options: DriftOptio
   const monitor = new DriftMonitor(bank, options);
   for (const { night, passes } of nights) {
     monitor.startNight(night, passes);
-    for (const [id, { followUpPassed: passed, followUpTrials: trials }] of passes)
-      if (trials > 0) monitor.addFollowUp(id, { passed, trials });
+    for (const [id, { followUps }] of passes) if (followUps) monitor.addFollowUp(id, followUps);
     monitor.endNight();
   }
   return monitor;
@@ -233,8 +211,7 @@ export function readNight({ cases, options = {} }: NightSetup, record: TrialReco
   return new Map(
     cases.map((id) => {
       const regular = countPasses(record, id, nightArm, 1, trials);
-      const later = countPasses(record, id, nightArm, trials + 1);
-      return [id, { ...regular, followUpPassed: later.passed, followUpTrials: later.trials }];
+      return [id, { ...regular, followUps: countPasses(record, id, nightArm, trials + 1) }];
     }),
   );
 }
