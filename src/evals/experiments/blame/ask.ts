@@ -1,16 +1,17 @@
 import { join, resolve } from "node:path";
 import { countPasses, TrialRecord } from "../../asking/trials/design.ts";
 import { countRequests, type PlannedCase } from "../../asking/trials/plan.ts";
+import { defined } from "../../base/collections.ts";
 import { findRanker } from "../../base/search/rankers.ts";
 import { noTrials } from "../../base/stats/counts.ts";
 import { printableLines } from "../../base/text/display.ts";
-import { type CheckPlan, type ComparedCheck, toComparedRun } from "../../base/types/check.ts";
+import { type ComparedCheck, type ComparePlan, toComparedRun } from "../../base/types/check.ts";
 import { EvalsError, type ExitCode, exitCodes, printProblem, usageError } from "../../base/types/errors.ts";
 import { allDefinitions, type Exposure, nameExposure } from "../../base/types/exposure.ts";
 import type { Io } from "../../base/types/io.ts";
 import { canonicalJson } from "../../base/types/json.ts";
 import { isModelNamed } from "../../base/types/model.ts";
-import type { RunManifest } from "../../base/types/run.ts";
+import type { ManifestSuite, RunManifest } from "../../base/types/run.ts";
 import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
 import { readBaseline } from "../../records/baseline.ts";
 import { findRecord, listRecords } from "../../records/find.ts";
@@ -118,11 +119,11 @@ function combineOptions(
   { recorded, paths, suite, model, host, exposure }: BlameQuestion,
   given: GivenOptions,
 ): ExperimentOptions {
-  const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as GivenOptions;
-  const { run = defined.run } = recorded;
+  const { run = given.run } = recorded;
   const shown = { exposure: exposure.kind, ranker: findRanker(exposure.ranker) };
   const asked = { paths, suite, model, host, ...shown, case: given.case };
-  return { ...recorded, ...defined, ...(run !== undefined && { run }), ...asked, given: new Set(["model"]) };
+  const { out, concurrency } = given;
+  return { ...recorded, ...defined(given), out, concurrency, ...defined({ run }), ...asked, given: new Set(["model"]) };
 }
 
 /** A case with its tools before, its tools now, and what changed between them. */
@@ -145,10 +146,7 @@ async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, i
       (planned) =>
         makeList(arm, suspects.get(planned.case.id)),
     design,
-    setup: {
-      from,
-      cases: cases.map(({ case: id, changed }) => ({ case: id, changed: [...changed] })),
-    },
+    setup: { from, cases: cases.map(({ case: id, changed }) => ({ case: id, changed: [...changed] })) },
   };
   const finished = await runExperiment(workspace, asked, io);
   const searched = cases.map(({ case: id, old, new: now }) => ({
@@ -157,21 +155,19 @@ async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, i
     known: { old, ...(now && { new: now }) },
     changes: suspects.get(id)?.changes ?? [],
   }));
+  const stops = {
+    budget: "the budget is spent",
+    stopped: finished.why,
+    cancelled: "interrupted",
+    complete: "interrupted",
+  };
   const report = summarizeBlame(
     finished.facts,
     { from, deterministic: model.deterministic, cap: design.cap, risen: question.risen },
     searched,
     finished.kind === "decided"
       ? { verdict: finished.verdict }
-      : {
-          stopped:
-            finished.end === "budget"
-              ? "the budget is spent"
-              : finished.end === "stopped"
-                ? finished.why
-                : "interrupted",
-          made: finished.manifest.totals?.trials ?? 0,
-        },
+      : { stopped: stops[finished.end], made: finished.manifest.totals?.trials ?? 0 },
   );
   await recordExperiment(finished, report, io);
   const stopped = finished.kind === "stopped" ? finished.stopCode : undefined;
@@ -251,9 +247,6 @@ const defaultCases = 3;
 /** `quiet`: returns no question, instead of throwing, if there is nothing to explain. */
 type RunSelection = Pick<BlameOptions, "out" | "suite" | "model" | "case"> & { quiet?: boolean };
 
-type ComparePlan = Extract<CheckPlan, { kind: "compare" }>;
-type ManifestSuite = RunManifest["suites"][number];
-
 /**
  * Returns one question for each suite and model whose check found a regression, or with `--case`, for each that was
  * checked. `latest` is the newest run with such a check; it is printed on standard error if it is not the newest run.
@@ -320,27 +313,28 @@ function createQuestion(
   const now = new Map(suite.cases.map(({ id, toolset }) => [id, toolset]));
   const record = results.check(suite.name, plan.model)?.record ?? new TrialRecord();
   const { settings = {}, exposures } = manifest.models.find(({ id }) => id === plan.model) ?? {};
-  const list = (hash: string | undefined) => (hash === undefined ? undefined : toolsets[hash]);
+  const exposure = exposures?.[0] ?? allDefinitions;
   return {
     from: `the run ${manifest.id}`,
     paths: [suite.file],
     suite: suite.name,
     model: plan.model,
     host: host as BlameQuestion["host"],
-    exposure: exposures?.[0] ?? allDefinitions,
+    exposure,
     identity: {
       suite: suite.name,
       model: plan.model,
       settings: canonicalJson(settings),
       host,
-      exposure: nameExposure(exposures?.[0] ?? allDefinitions),
+      exposure: nameExposure(exposure),
       harness,
       cases: suite.cases,
     },
-    base: (id) => list(planned.get(id)?.toolset),
+    base: (id) => toolsets[planned.get(id)?.toolset ?? ""],
     head: (id) => {
-      const [hash, tools] = [now.get(id), list(now.get(id))];
-      return hash !== undefined && tools ? { hash, tools } : undefined;
+      const hash = now.get(id) ?? "";
+      const tools = toolsets[hash];
+      return tools && { hash, tools };
     },
     // A case that was cleared against the counts of the baseline has no fresh trials with the base list.
     known: (id) => {
@@ -386,10 +380,7 @@ async function readBaselineQuestion(
     exposure,
     recorded: {},
     identity: toComparedRun(baseline),
-    base: (id) => {
-      const hash = before.get(id)?.toolset;
-      return hash === undefined ? undefined : toolsets[hash];
-    },
+    base: (id) => toolsets[before.get(id)?.toolset ?? ""],
     head: () => undefined,
     known: (id) => {
       const { passed, trials } = before.get(id) ?? noTrials;

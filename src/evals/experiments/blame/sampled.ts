@@ -7,7 +7,6 @@ import {
   type TrialRecord,
 } from "../../asking/trials/design.ts";
 import { getOrAdd, sumOf } from "../../base/collections.ts";
-import type { CaseCounts } from "../../base/stats/counts.ts";
 import { fisherP, globalTest, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import { deriveSeed, seededRandom } from "../../base/stats/random.ts";
 import { OrderSchedule, type Span } from "../design/schedule.ts";
@@ -106,8 +105,8 @@ class Suspect {
   }
 }
 
-/** The arms of one case in the confirmation of one description. */
-type Pair = { suspect: Suspect; reverted: string; new: string };
+/** The arms of one case in the confirmation of one description: with it reverted, and new. */
+type Pair = { suspect: Suspect; arms: readonly [reverted: string, served: string] };
 
 class PlayedBlame {
   readonly #setup: BlameSetup;
@@ -199,23 +198,18 @@ class PlayedBlame {
         if (suspect.confirmed.has(i)) continue;
         getOrAdd(pairs, i, (): Pair[] => []).push(this.#pairOf(suspect, i, round));
       }
-    let open = [...pairs].map(([i, arms]) => ({ i, arms }));
+    let open = [...pairs];
     for (const [j, { trials, share, futility }] of confirmationLooks.entries()) {
-      const spans = open.flatMap(({ arms }) =>
-        arms.map(({ suspect, reverted, new: served }) => ({
-          case: suspect.id,
-          arms: [reverted, served],
-          from: suspect.last + 1,
-          to: suspect.last + trials,
-        })),
+      const spans = open.flatMap(([, own]) =>
+        own.map(({ suspect: { id, last }, arms }) => ({ case: id, arms, from: last + 1, to: last + trials })),
       );
       if (spans.length > 0) yield* this.#schedule.bring(this.#record, spans, round * 2);
-      open = open.filter(({ i, arms }) => {
+      open = open.filter(([i, own]) => {
         const level = (share * roundShares[round === 1 ? 0 : 1]) / (this.#setup.families ?? 1);
-        const test = this.#test(i, arms, trials, { round, look: j + 1, level });
+        const test = this.#test(i, own, trials, { round, look: j + 1, level });
         if (!test.isConfirmed && test.p <= futility) return true;
         this.#tests.push(test);
-        for (const [k, { suspect }] of arms.entries())
+        for (const [k, { suspect }] of own.entries())
           if (test.isConfirmed && (test.cases[k]?.p ?? 1) <= ownP) suspect.confirmed.add(i);
         return false;
       });
@@ -238,39 +232,33 @@ class PlayedBlame {
     const served = this.#setup.changed.map((_, k) => isOtherNew || !others.includes(k));
     const stage = round === 1 ? "confirm1" : "confirm2";
     const reverted = served.map((isNew, k) => isNew && k !== i);
-    return { suspect, reverted: blameArm(stage, reverted), new: blameArm(stage, served) };
+    return { suspect, arms: [blameArm(stage, reverted), blameArm(stage, served)] };
   }
 
   #test(
     i: number,
-    arms: readonly Pair[],
+    pairs: readonly Pair[],
     trials: number,
     at: { round: number; look: number; level: number },
   ): BlameTest {
-    const seen: CaseCounts[] = arms.map(({ suspect, reverted, new: served }) => ({
-      base: countPasses(this.#record, suspect.id, reverted, suspect.last + 1, suspect.last + trials),
-      head: countPasses(this.#record, suspect.id, served, suspect.last + 1, suspect.last + trials),
-    }));
+    const seen = pairs.map(({ suspect: { id, last }, arms: [reverted, served] }) => {
+      const count = (arm: string) => countPasses(this.#record, id, arm, last + 1, last + trials);
+      return { case: id, base: count(reverted), head: count(served) };
+    });
     const { p } = globalTest(seen);
     return {
       description: this.#setup.changed[i] ?? "",
       ...at,
       p,
       isConfirmed: isSignificant(p, at.level),
-      cases: seen.map(({ base, head }, k) => ({
-        case: arms[k]?.suspect.id ?? "",
-        reverted: base,
-        new: head,
-        p: fisherP(base, head),
-      })),
+      cases: seen.map(({ case: id, base, head }) => ({ case: id, reverted: base, new: head, p: fisherP(base, head) })),
     };
   }
 
   /** The trials of a confirmation count as evidence, each once: the arms of a case may be those of several tests. */
   #takeIn(pairs: readonly Pair[]): void {
     for (const suspect of new Set(pairs.map((pair) => pair.suspect))) {
-      const own = pairs.filter((pair) => pair.suspect === suspect);
-      const arms = new Set(own.flatMap(({ reverted, new: served }) => [reverted, served]));
+      const arms = new Set(pairs.flatMap((pair) => (pair.suspect === suspect ? pair.arms : [])));
       const from = suspect.last + 1;
       for (const arm of arms) {
         const to = this.#record.answers(suspect.id, arm).length;
