@@ -28,7 +28,7 @@ import {
   riseP,
   type SuiteJudgment,
 } from "../design/observe.ts";
-import { designEffect, enoughOrders, OrderSchedule } from "../design/schedule.ts";
+import { designEffect, enoughOrders, OrderSchedule, type ScheduleSetup } from "../design/schedule.ts";
 import { defaultMargin, defaultTrials, type LookPlan, planLooks, suspicionAt } from "../design/statistics.ts";
 import { hasQueryFallen, PlayedCase, wordingsP } from "./playedCase.ts";
 
@@ -39,15 +39,10 @@ import { hasQueryFallen, PlayedCase, wordingsP } from "./playedCase.ts";
  * same. `pairsPerOrder`: see `OrderSchedule`. `alwaysAlike`: the model is known to answer a repeated request alike. `onlySuite`: a case that fell does not end the run,
  * because only a drop of the suite matters.
  */
-export type CheckSetup = {
-  cases: readonly string[];
-  seed: number;
+export type CheckSetup = Pick<ScheduleSetup, "cases" | "seed" | "requests" | "wordings" | "pairsPerOrder"> & {
   trials?: number;
   margin?: number;
   families?: number;
-  requests?: (id: string) => number;
-  wordings?: (id: string) => number;
-  pairsPerOrder?: number | undefined;
   alwaysAlike?: boolean;
   onlySuite?: boolean;
   /** It is not a check but a placebo. */

@@ -5,7 +5,7 @@ import type { CheckPlan, CheckSummary, ComparedCheck, ComparePlan, Gate } from "
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { listChangesByCase, pickTexts } from "../../servers/changes/changes.ts";
-import { addTrial, type CheckVerdict, conclude, countCalls } from "../design/observe.ts";
+import { addTrial, type CheckContext, type CheckVerdict, conclude, countCalls } from "../design/observe.ts";
 import { ConfusionGrowth } from "../results/calls.ts";
 import { toExitCode } from "../results/outcome.ts";
 import { type CheckSetup, check } from "./design.ts";
@@ -113,20 +113,15 @@ function notComparable(reasons: string[], notes: string[]): CheckSummary {
   return { kind: "not-comparable", reasons, notes, exitCode: toExitCode({ undecided: true }) };
 }
 
-/** What a report shows in addition to the verdict. */
-type Found = Pick<ComparedCheck, "grew" | "changes" | "of" | "lost" | "placebo" | "notes" | "modelDrift"> & {
-  failOn: readonly Gate[];
-};
-
 /**
  * A verdict in the form of reports. A check that was stopped has no test of the suite. Nothing is cleared by fewer than
  * half of its cases.
  */
 export function summarizeCheck(
   given: Omit<CheckVerdict, "suite"> & Pick<ComparedCheck, "suite">,
-  { failOn, ...found }: Found,
+  { failOn, ...context }: CheckContext & { failOn: readonly Gate[] },
 ): ComparedCheck {
-  const isFew = given.kind === "no-regression" && 2 * given.cases < (found.of ?? 0);
+  const isFew = given.kind === "no-regression" && 2 * given.cases < (context.of ?? 0);
   const verdict = isFew ? { ...given, kind: "inconclusive" as const, because: "few-compared" as const } : given;
   const { because } = verdict;
   const exitCode = toExitCode({
@@ -134,7 +129,7 @@ export function summarizeCheck(
     failOn,
     undecided: because !== null && because !== "cap",
   });
-  return { ...verdict, ...found, exitCode };
+  return { ...verdict, ...context, exitCode };
 }
 
 /** What is known of a check that was stopped before its verdict. */

@@ -11,11 +11,11 @@ import { deriveSeed, seededRandom, shuffle } from "../../base/stats/random.ts";
 export type ScheduleSetup = {
   cases: readonly string[];
   seed: number;
-  from?: number | undefined;
-  cap?: number | undefined;
+  from?: number;
+  cap?: number;
   pairsPerOrder?: number | undefined;
-  requests?: ((id: string) => number) | undefined;
-  wordings?: ((id: string) => number) | undefined;
+  requests?: (id: string) => number;
+  wordings?: (id: string) => number;
 };
 
 const sharedPairs = 10;
@@ -177,18 +177,18 @@ export type Span = { case: string; arms: readonly string[]; from: number; to: nu
 const listTrials = ({ from, to }: Pick<Span, "from" | "to">): number[] =>
   Array.from({ length: to - from + 1 }, (_, at) => from + at);
 
-/** A design without interim decisions: asks every trial of every case in every arm, interleaved, and reads the record. */
-export function askAll<V>(
-  cases: readonly { id: string; trials: number }[],
+/** A design without interim decisions: asks every case once in every arm, and reads the record. */
+export function askOnce<V>(
+  cases: readonly string[],
   arms: readonly string[],
   seed: number,
   read: (record: TrialRecord) => V,
 ): Design<V> {
   return {
-    cap: arms.length * sumOf(cases, ({ trials }) => trials),
+    cap: arms.length * cases.length,
     *play(record) {
-      const spans = cases.map(({ id, trials }) => ({ case: id, arms, from: 1, to: trials }));
-      yield* new OrderSchedule({ cases: cases.map(({ id }) => id), seed }).bring(record, spans, 1);
+      const spans = cases.map((id) => ({ case: id, arms, from: 1, to: 1 }));
+      yield* new OrderSchedule({ cases, seed }).bring(record, spans, 1);
       return read(record);
     },
   };

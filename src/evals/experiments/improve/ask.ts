@@ -156,7 +156,7 @@ function summarize(
       ...{ train: [...train], heldOut: [...heldOut], room: loop ? [...loop.room] : null },
       recorded,
       writer: writer === undefined ? null : { model: writer, prompt: promptHash },
-      rounds: rounds.map((round, at) => ({ ...round, screening: loop?.rounds[at]?.screening ?? [] })),
+      rounds: rounds.map((round, at) => ({ ...round, screening: loop?.rounds[at] ?? [] })),
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Design } from "../../asking/trials/design.ts";
 import { sumOf } from "../../base/collections.ts";
-import { askAll, OrderSchedule } from "../design/schedule.ts";
+import { askOnce, OrderSchedule } from "../design/schedule.ts";
 import {
   certificates,
   chooseDesign,
@@ -27,13 +27,13 @@ export type LoopSetup = Pick<VariantSetup, "seed" | "bank" | "margin" | "harmUns
   isDeterministic: boolean;
 };
 
-/** One round of the search: the wordings after each halving, best first. The first round has today's wording, too. */
-export type SearchRound = { screening: VariantFigures["screening"] };
-
-/** `room`: the train cases that can be better. `best`: what the search ends with, tested by `proof`; null: today's wording. */
+/**
+ * `room`: the train cases that can be better. `rounds`: of the search, in each the wordings after every halving, best first;
+ * the first has today's wording, too. `best`: what the search ends with, tested by `proof`; null: today's wording.
+ */
 export type LoopVerdict = {
   room: readonly string[];
-  rounds: readonly SearchRound[];
+  rounds: readonly VariantFigures["screening"][];
   best: string | null;
   proof: Outcome | null;
 };
@@ -58,19 +58,19 @@ const foundShare = 0.95;
 export async function improveLoop(setup: LoopSetup, play: Play, propose: Propose): Promise<LoopVerdict | undefined> {
   const room = await play(designRoom(setup));
   if (!room) return undefined;
-  const rounds: SearchRound[] = [];
+  const rounds: VariantFigures["screening"][] = [];
   let best = incumbentArm;
   let trials = setup.isDeterministic ? 1 : roomTrials;
   for (let round = 1; room.length > 0 && round <= setup.rounds; round++) {
     const proposals = await propose(round, { room, rounds });
     if (!proposals) return undefined;
     if (proposals.length === 0) {
-      rounds.push({ screening: [] });
+      rounds.push([]);
       continue;
     }
     const found = await play(designSearch(setup, room, [best, ...proposals]));
     if (!found) return undefined;
-    rounds.push({ screening: found.rounds });
+    rounds.push(found.rounds);
     best = found.best;
     trials = Math.max(trials, found.trials);
     if ((found.rounds.at(-1)?.[0]?.rate ?? 0) >= foundShare) break;
@@ -81,12 +81,10 @@ export async function improveLoop(setup: LoopSetup, play: Play, propose: Propose
 }
 
 function designRoom({ train, seed, bank, isDeterministic }: LoopSetup): Design<string[]> {
-  if (isDeterministic) {
-    const once = train.map((id) => ({ id, trials: 1 }));
-    return askAll(once, [incumbentArm], seed, (record) =>
+  if (isDeterministic)
+    return askOnce(train, [incumbentArm], seed, (record) =>
       train.filter((id) => record.answers(id, incumbentArm)[0] === "fail"),
     );
-  }
   const setup = { cases: train, seed, ...(bank && { bank }) };
   return { cap: train.length * roomTrials, play: (record) => findRoom(record, setup, new OrderSchedule(setup)) };
 }
@@ -104,8 +102,7 @@ function designSearch(
   const setup = { cases: asked, seed };
   if (!isDeterministic)
     return { cap: 0, play: (record) => screenWordings(record, { room: asked, wordings }, new OrderSchedule(setup)) };
-  const once = train.map((id) => ({ id, trials: 1 }));
-  return askAll(once, wordings, seed, (record) => {
+  return askOnce(train, wordings, seed, (record) => {
     const passes = (arm: string) => train.filter((id) => record.answers(id, arm)[0] === "pass").length;
     const ranked = wordings.map((challenger) => ({ challenger, rate: passes(challenger) / train.length }));
     ranked.sort((a, b) => b.rate - a.rate);

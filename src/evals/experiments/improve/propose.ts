@@ -12,8 +12,7 @@ import { getMessages } from "../../base/types/suite.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { type Variant, variantSchema } from "../../servers/overlay.ts";
-import { incumbentArm } from "../variants/verdict.ts";
-import type { SearchRound } from "./design.ts";
+import { incumbentArm, type VariantFigures } from "../variants/verdict.ts";
 import type { NamedVariant } from "./proposals.ts";
 import type { Proposal, ProposalRound } from "./verdict.ts";
 
@@ -38,7 +37,7 @@ export type Evidence = {
   room: readonly PlannedCase[];
   picks: Picks;
   findings: readonly string[];
-  before: readonly { screening: SearchRound["screening"]; proposals: readonly Proposal[] }[];
+  before: readonly { screening: VariantFigures["screening"]; proposals: readonly Proposal[] }[];
   wanted: number;
 };
 

@@ -99,7 +99,7 @@ export class Search {
       {
         ...{ room: planned, picks: this.picks, wanted },
         findings: lint(tools, undefined).map(({ tool = "", message }) => `${tool}: ${message}`),
-        before: this.rounds.map(({ proposals }, at) => ({ proposals, screening: found[at]?.screening ?? [] })),
+        before: this.rounds.map(({ proposals }, at) => ({ proposals, screening: found[at] ?? [] })),
       },
       this.#io,
     );

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { costSchema } from "../../base/types/trial.ts";
 import { variantSchema } from "../../servers/overlay.ts";
-import { defaultMargin } from "../design/statistics.ts";
-import { type CertainVariantVerdict, type Outcome, variantsSummarySchema } from "../variants/verdict.ts";
+import { type CertainVariantVerdict, type Outcome, startFigures, variantsSummarySchema } from "../variants/verdict.ts";
 import type { LoopSetup, LoopVerdict } from "./design.ts";
 
 /** One wording that was proposed, and why it was not asked, if so. `by`: the model, or the file. */
@@ -54,17 +53,8 @@ export function toOutcome({ room, proof }: LoopVerdict, setup: LoopSetup, made: 
   if (proof) return proof;
   const certain: CertainVariantVerdict = { kind: "keep", because: "no-gain", tests: [] };
   if (setup.isDeterministic) return { method: "deterministic", verdict: certain };
-  const { heldOut, margin = defaultMargin } = setup;
-  const figures = {
-    gain: null,
-    rates: null,
-    certificates: [],
-    screening: [],
-    room: [],
-    cases: heldOut.length,
-    margin,
-  };
   const because = room.length === 0 ? ("no-room" as const) : ("no-candidate" as const);
+  const figures = startFigures(setup.heldOut.length, setup.margin);
   const calls = { room: 0, screening: made, test: 0, most: 0 };
   return { method: "sampled", verdict: { kind: "keep", because, broken: [], ...figures, calls } };
 }

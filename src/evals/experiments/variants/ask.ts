@@ -6,7 +6,7 @@ import { writeOutput } from "../../base/files/files.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import { printableLines } from "../../base/text/display.ts";
 import { didYouMean } from "../../base/text/nearest.ts";
-import { type PlaceboResult, placeboSchema, toComparedRun } from "../../base/types/check.ts";
+import { countsSchema, type PlaceboResult, placeboSchema, toComparedRun } from "../../base/types/check.ts";
 import { EvalsError, type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from "../../base/types/json.ts";
@@ -33,7 +33,6 @@ import {
   runExperiment,
   withExperiment,
 } from "../pipeline/experiment.ts";
-import type { GetToolset } from "../pipeline/pipeline.ts";
 import { recallOptions } from "../pipeline/recordedOptions.ts";
 import { printReport, recordExperiment } from "../reporting/report.ts";
 import { matchesFilter } from "../workspace/suites.ts";
@@ -188,19 +187,13 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
       ...(options.harmUnsteady !== undefined && { harmUnsteady: options.harmUnsteady }),
       ...(options.harmCases && { harmCases: selectCases(cases, options.harmCases) }),
     };
-    const arms = new Map<string, GetToolset>([
+    const arms = new Map<string, Overlaid["getToolset"]>([
       [incumbentArm, ({ toolset }) => toolset],
       ...overlaid.map(({ name, getToolset }) => [name, getToolset] as const),
     ]);
     const prompts = new PromptSizes();
-    const bank = new Map(Object.entries(setup.bank));
-    const lists = [...arms.values()];
-    const requests = countRequests(touched, (planned) =>
-      lists.flatMap((getToolset) => {
-        const toolset = getToolset(planned);
-        return toolset ? [toolset.tools] : [];
-      }),
-    );
+    const bank = new Map(Object.entries(known));
+    const requests = countRequests(touched, (planned) => [...arms.values()].map((list) => list(planned).tools));
     const design = chooseDesign({ ...setup, bank, ...requests }, workspace.model.deterministic);
     const { seed: _, ...rest } = setup;
     const asked = {
@@ -218,7 +211,7 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
       cap: design.cap,
       cases,
       notAsked: workspace.cases.filter((one) => !touched.includes(one)).map((one) => one.case.id),
-      lists: new Map([...arms].map(([name, getToolset]) => [name, touched.map((one) => getToolset(one)?.tools ?? [])])),
+      lists: new Map([...arms].map(([name, getToolset]) => [name, touched.map((one) => getToolset(one).tools)])),
       prompts,
     });
     const chosen = overlaid.find(({ name }) => name === (options.of ?? summary.winner));
@@ -234,7 +227,7 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
 
 type Bank = Record<string, Counts>;
 const bankSchema = z.object({
-  bank: z.record(z.string(), z.object({ passed: z.number().int(), trials: z.number().int() })).default({}),
+  bank: z.record(z.string(), countsSchema).default({}),
   placebo: placeboSchema.nullable().default(null),
 });
 

@@ -21,7 +21,7 @@ import { upperDrop } from "../../base/stats/intervals.ts";
 import type { NamedCase } from "../../base/types/check.ts";
 import type { Rate } from "../design/grades.ts";
 import { countAnswered, pickTrials, readArm, readGrade, tallyCase } from "../design/observe.ts";
-import { askAll, OrderSchedule, type ScheduleSetup } from "../design/schedule.ts";
+import { askOnce, OrderSchedule, type ScheduleSetup } from "../design/schedule.ts";
 import { defaultMargin } from "../design/statistics.ts";
 import {
   type CertainVariantVerdict,
@@ -29,21 +29,21 @@ import {
   type Gain,
   incumbentArm,
   type Outcome,
+  startFigures,
   type VariantFigures,
   type VariantVerdict,
 } from "./verdict.ts";
 
 /**
- * `bank`: passes of the wording in use from its baseline; a case that is not in it is measured first. `harm`: the loss of a
- * single case that an adoption must rule out; `harmUnsteady`: the same for cases that the incumbent passes in less than
- * 85 %, which costs a third fewer calls. `harmCases`: the only cases that the certificate is for, and `gainCases` those that
+ * `bank`: passes of the wording in use from its baseline; a case that is not in it is measured first. `harmUnsteady`: the
+ * loss of a single case that an adoption must rule out where the incumbent passes it in less than 85 %, in place of .15;
+ * that costs a third fewer calls. `harmCases`: the only cases that the certificate is for, and `gainCases` those that
  * can show a gain (all by default). `from`: the first trial that nothing was decided by (1 by default).
  */
 export type VariantSetup = Pick<ScheduleSetup, "cases" | "seed" | "requests" | "wordings"> & {
   challengers: readonly string[];
   bank?: ReadonlyMap<string, Counts>;
   margin?: number;
-  harm?: number;
   harmUnsteady?: number;
   harmCases?: readonly string[];
   gainCases?: readonly string[];
@@ -71,7 +71,8 @@ export const certificates = {
   strict: { looks: [34, 68, 136, 272, 400], z: 2.4 },
   cheap: { looks: [29, 58, 116, 200], z: 2.24 },
 } as const;
-const defaultHarm = 0.15;
+/** The loss of a single case that an adoption must rule out. */
+const mostHarm = 0.15;
 const steadyShare = 0.85;
 const breakError = 0.025;
 const z95 = 1.6448536269514722;
@@ -161,7 +162,6 @@ class PlayedVariants {
   readonly #setup: VariantSetup;
   readonly #record: TrialRecord;
   readonly #schedule: OrderSchedule;
-  readonly #margin: number;
   readonly #figures: VariantFigures;
   /** Trials of the tests are numbered from here, in both arms alike: they share their orders. */
   #from: number;
@@ -171,17 +171,8 @@ class PlayedVariants {
     this.#record = record;
     this.#from = setup.from ?? 1;
     this.#schedule = new OrderSchedule(setup);
-    this.#margin = setup.margin ?? defaultMargin;
-    this.#figures = {
-      cases: setup.cases.length,
-      room: [],
-      margin: this.#margin,
-      screening: [],
-      gain: null,
-      rates: null,
-      certificates: [],
-      calls: { room: 0, screening: 0, test: 0, most: cap },
-    };
+    const calls = { room: 0, screening: 0, test: 0, most: cap };
+    this.#figures = { ...startFigures(setup.cases.length, setup.margin), calls };
   }
 
   *play(): Play<VariantVerdict> {
@@ -203,12 +194,12 @@ class PlayedVariants {
     for (const [j, { trials, share, futile }] of gainLooks.entries()) {
       yield* this.#bring(room, challenger, () => trials);
       const seen = room.map((id) => this.#fresh(id, challenger, trials));
-      const gain = testGain(challenger, seen, j);
+      const gain = testGain(challenger, seen, { look: j + 1, trials, level: share });
       this.#figures.gain = gain;
       if (this.#lacksAnswers(arms)) return this.#missing();
       if (isSignificant(gain.p, share)) return yield* this.#certify(challenger, trials);
       if (isSignificant(globalTest(seen).p, share)) return this.#keep("breaks", listDropped(seen));
-      if (gain.p > futile && gain.upper < this.#margin) return this.#keep("no-gain");
+      if (gain.p > futile && gain.upper < this.#figures.margin) return this.#keep("no-gain");
     }
     return { kind: "inconclusive", because: "gain", settle: this.#settleGain(), ...this.#counted() };
   }
@@ -223,15 +214,14 @@ class PlayedVariants {
 
   /** The trials per wording at which the gain would be shown or ruled out, the rates staying as they are. */
   #settleGain(): { cases: string[]; trials: number } | null {
-    const { gain } = this.#figures;
+    const { gain, margin } = this.#figures;
     const last = gainLooks.at(-1);
     if (!gain || !last) return null;
     const likely = gain.cases.filter(({ p }) => p <= likelyGain);
     const cases = (likely.length > 0 ? likely : gain.cases).map((one) => one.case);
     for (const factor of furtherFactors) {
       const swapped = gain.cases.map(({ base, head }) => ({ base: scale(head, factor), head: scale(base, factor) }));
-      const isSettled =
-        isSignificant(globalTest(swapped).p, last.share) || (upperDrop(swapped, z95) ?? 1) < this.#margin;
+      const isSettled = isSignificant(globalTest(swapped).p, last.share) || (upperDrop(swapped, z95) ?? 1) < margin;
       if (isSettled) return { cases, trials: Math.round(gain.trials * factor) };
     }
     return null;
@@ -256,7 +246,8 @@ class PlayedVariants {
    * below the margin. A case that dropped refuses the adoption, and so does such a fall.
    */
   *#certify(challenger: string, tested: number): Play<VariantVerdict> {
-    const { cases, harmCases = cases, harm = defaultHarm, harmUnsteady = harm } = this.#setup;
+    const { cases, harmCases = cases, harmUnsteady = mostHarm } = this.#setup;
+    const { margin } = this.#figures;
     const { looks, z: width } = certificateOf(this.#setup);
     const trials = new Map(cases.map((id) => [id, this.#figures.room.includes(id) ? tested : 0]));
     const later = (id: string) => looks.find((look) => look > (trials.get(id) ?? 0));
@@ -271,20 +262,19 @@ class PlayedVariants {
       this.#figures.rates = { pass: meanRates(passes), selection };
       if (this.#lacksAnswers([incumbentArm, challenger])) return this.#missing();
       if ((meanChange(passes) ?? 0) <= 0) return this.#keep("no-net-gain");
-      if ((meanChange(selections) ?? 0) <= -this.#margin) return this.#keep("selection");
+      if ((meanChange(selections) ?? 0) <= -margin) return this.#keep("selection");
       const certified = harmCases.map((id) => {
         const { base = noTrials, head = noTrials } = seen.get(id) ?? {};
         const isSteady = base.passed >= steadyShare * base.trials;
         const bound = upperDrop([{ base, head }], width) ?? 1;
-        return { case: id, incumbent: base, challenger: head, bound, harm: isSteady ? harm : harmUnsteady };
+        return { case: id, incumbent: base, challenger: head, bound, harm: isSteady ? mostHarm : harmUnsteady };
       });
       this.#figures.certificates = certified.toSorted((a, b) => b.bound - a.bound);
       const open = certified.filter(({ bound, harm: limit }) => bound >= limit);
-      if (open.length === 0 && selection.fall < this.#margin)
+      if (open.length === 0 && selection.fall < margin)
         return { kind: "adopt", winner: challenger, ...this.#counted() };
       const broken = open
-        .map((one) => ({ case: one.case, base: one.incumbent, head: one.challenger }))
-        .map((one) => ({ ...one, p: fisher(one) }))
+        .map((one) => testFall({ case: one.case, base: one.incumbent, head: one.challenger }))
         .filter(({ p }) => isSignificant(p, breakError / cases.length));
       if (broken.length > 0) return this.#keep("breaks", broken);
       pending = open.length > 0 ? open.map((one) => one.case) : [...harmCases];
@@ -347,30 +337,35 @@ function meanRates(seen: readonly SeenCase[]): NonNullable<VariantFigures["rates
 }
 
 /** "Some case gains": the global test with the arms exchanged, and the most that the mean gain may be. */
-function testGain(challenger: string, seen: readonly SeenCase[], j: number): Gain {
+function testGain(
+  challenger: string,
+  seen: readonly SeenCase[],
+  { look, trials, level }: Pick<Gain, "look" | "trials" | "level">,
+): Gain {
   const swapped = seen.map(swapArms);
-  const { trials = 0, share = 0 } = gainLooks[j] ?? {};
   const bounds = swapped.map((one) => ({ case: one.case, upper: upperDrop([one], z95) ?? 1 }));
   return {
     challenger,
-    look: j + 1,
+    look,
     trials,
     p: globalTest(swapped).p,
-    level: share,
+    level,
     mean: meanChange(seen) ?? 0,
     upper: upperDrop(swapped, z95) ?? 1,
-    cases: seen.map((one) => ({ ...one, p: fisher(swapArms(one)) })).toSorted((a, b) => a.p - b.p),
+    cases: seen.map((one) => ({ ...one, p: testFall(swapArms(one)).p })).toSorted((a, b) => a.p - b.p),
     largest: bounds.toSorted((a, b) => b.upper - a.upper)[0] ?? { case: "", upper: 1 },
   };
 }
 
 /** The cases that look worse, by their own p. */
 function listDropped(seen: readonly SeenCase[]): NamedCase[] {
-  const tested = seen.map((one) => ({ ...one, p: fisher(one) }));
-  return tested.filter(({ p }) => p <= 0.05).toSorted((a, b) => a.p - b.p);
+  return seen
+    .map(testFall)
+    .filter(({ p }) => p <= 0.05)
+    .toSorted((a, b) => a.p - b.p);
 }
 
-const fisher = ({ base, head }: CaseCounts): number => fisherP(base, head);
+const testFall = (one: SeenCase): NamedCase => ({ ...one, p: fisherP(one.base, one.head) });
 
 /**
  * The design for a deterministic model: one trial per case and wording, and any difference is real. Adopts the challenger
@@ -383,8 +378,7 @@ export function variantsCertain({
   seed,
   margin = defaultMargin,
 }: Pick<VariantSetup, "cases" | "challengers" | "seed" | "margin">): Design<CertainVariantVerdict> {
-  const once = cases.map((id) => ({ id, trials: 1 }));
-  return askAll(once, [incumbentArm, ...challengers], seed, (record) =>
+  return askOnce(cases, [incumbentArm, ...challengers], seed, (record) =>
     decideCertain(
       challengers.map((challenger) => compare(record, cases, challenger)),
       margin * cases.length,

@@ -10,6 +10,7 @@ import { listChanges, pickTexts } from "../../servers/changes/changes.ts";
 import { formatName } from "../../servers/changes/names.ts";
 import { listRenamingEffects } from "../../servers/changes/tools.ts";
 import { showTool } from "../../servers/host.ts";
+import { defaultMargin } from "../design/statistics.ts";
 import { type ExperimentFacts, experimentFacts, toExitCode } from "../results/outcome.ts";
 import { promptTokens } from "../results/tally.ts";
 
@@ -88,6 +89,10 @@ export const variantVerdictSchema = z.discriminatedUnion("kind", [
 export type VariantVerdict = z.infer<typeof variantVerdictSchema>;
 /** The fields of every verdict. */
 export type VariantFigures = Pick<VariantVerdict, keyof typeof figures>;
+/** The figures of a verdict before any trial. */
+export const startFigures = (cases: number, margin = defaultMargin): Omit<VariantFigures, "calls"> => {
+  return { cases, room: [], margin, screening: [], gain: null, rates: null, certificates: [] };
+};
 export type Gain = NonNullable<VariantFigures["gain"]>;
 
 /**
