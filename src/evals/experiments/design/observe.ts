@@ -52,7 +52,7 @@ export function hashAnswer({ turns }: Trial): string {
 
 /** What is recorded of a check beside its verdict. */
 export type CheckContext = Pick<ComparedCheck, "grew" | "changes" | "modelDrift" | "of" | "lost" | "placebo" | "notes">;
-type Told = keyof CheckContext | "headline" | "reason" | "next" | "exitCode";
+type Context = keyof CheckContext | "headline" | "reason" | "next" | "exitCode";
 
 /**
  * The verdict of a check as it is recorded; the reports turn it into sentences.
@@ -60,7 +60,7 @@ type Told = keyof CheckContext | "headline" | "reason" | "next" | "exitCode";
  * `changed`: some answers of a deterministic model flipped. `no-regression`: the mean drop of both rates is below the
  * margin. `inconclusive`: none of these, and why.
  */
-export type CheckVerdict = Omit<ComparedCheck, Told | "suite"> & { suite: NonNullable<ComparedCheck["suite"]> };
+export type CheckVerdict = Omit<ComparedCheck, Context | "suite"> & { suite: NonNullable<ComparedCheck["suite"]> };
 
 type Conclusion = "kind" | "by" | "rate" | "because" | "flagged" | "rose" | "flips" | "advice";
 /** The figures of every verdict of a check. */

@@ -123,10 +123,10 @@ export class OrderSchedule {
       const { locations } = this.#takenBy(id);
       return listTrials(span).map((trial) => ({
         request: { case: id, trial, arms, order: this.orderOf(id, trial) ?? 0 },
-        place: this.isShared ? (locations[trial - 1] ?? 0) : trial,
+        location: this.isShared ? (locations[trial - 1] ?? 0) : trial,
       }));
     });
-    const sorted = requests.toSorted((a, b) => a.place - b.place).map(({ request }) => request);
+    const sorted = requests.toSorted((a, b) => a.location - b.location).map(({ request }) => request);
     yield* bringRequests(record, sorted, look, ({ case: id, trial, arms }) =>
       arms.length > 1 ? shuffle(arms, seededRandom(deriveSeed(this.#setup.seed, "arms", id, trial))) : arms,
     );
