@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { hash } from "node:crypto";
 import { once } from "node:events";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createConnection, createServer } from "node:net";
@@ -6,7 +7,6 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Queue } from "bullmq";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { cellKey } from "../../src/evals/base/types/trial.ts";
 import {
   nameAnswers,
   nameJob,
@@ -14,8 +14,6 @@ import {
   namePlan,
   nameQueue,
   nameRun,
-  type Plan,
-  sealPlan,
 } from "../../src/evals/experiments/queue/connection.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
@@ -425,14 +423,11 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     const cell = { suite: "s", case: "c0", arm: "head", model: "anthropic:x", trial: 1 };
     const forge = async (flags: object) => {
       const plan = { format: "tool-evals plan 1", harness: "0.1.0", flags, suites: [], models: [] };
-      const { text, hash } = sealPlan(plan as unknown as Plan);
-      await redis.use((client) => client.mset(namePlan(hash), text, nameLease("forged"), hash));
+      const text = JSON.stringify(plan);
+      const planHash = hash("sha256", text);
+      await redis.use((client) => client.mset(namePlan(planHash), text, nameLease("forged"), planHash));
       const worker = startWorker();
-      await queue.add(
-        "trial",
-        { run: "forged", plan: hash, cell, toolset: "t", orderSeed: 1 },
-        { jobId: nameJob("forged", cellKey(cell)) },
-      );
+      await queue.add("trial", { run: "forged", cell, toolset: "t", orderSeed: 1 }, { jobId: nameJob("forged", cell) });
       const { code, err } = await worker.ended;
       expect(code, err).toBe(3);
       await queue.obliterate({ force: true });
@@ -444,10 +439,13 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect(await forge({ claudePath: "/bin/sh" })).toContain("flags has an unknown key: claudePath");
     expect(await forge({ judge: "custom:x.mjs" })).toContain("does not ask the judge custom:x.mjs");
     expect(await forge({ model: ["custom:/etc/x.mjs"] })).toContain("/etc/x.mjs is not in the folder of this worker");
+    expect(await forge({ paths: ["evals/none.json"] })).toMatch(
+      /does not match this worker: .*evals\/none\.json.*[^.]\.\n/,
+    );
     expect(readdirSync(dir)).not.toContain("ran");
     // What is no job at all is dropped, and an answer of another form breaks its trial.
     const worker = startWorker();
-    await queue.add("trial", { run: "../x", plan: "y" });
+    await queue.add("trial", { run: "../x" });
     const run = startRun([...flags(1), "--case", "c0"]);
     expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 1, passed: 1 });
     worker.child.kill("SIGKILL");
@@ -521,24 +519,14 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     await untilQueued(20);
     await redis.use(async (client) => {
       const ids = await client.lrange("evals:trials-anthropic:wait", 0, -1);
-      const [deleted, spoiled, moved, swapped] = ids.map((id) => `evals:trials-anthropic:${id}`) as [
-        string,
-        ...string[],
-      ];
-      const edit = async (key = "", change: (job: { plan: string; cell: { trial: number } }) => void) => {
-        const job = JSON.parse((await client.hget(key, "data")) ?? "");
-        change(job);
-        await client.hset(key, "data", JSON.stringify(job));
-      };
+      const [deleted = "", spoiled = "", moved = ""] = ids.map((id) => `evals:trials-anthropic:${id}`);
       const [planKey = ""] = await client.keys("evals:plan:*");
-      const plan = JSON.parse((await client.get(planKey)) ?? "") as Plan;
-      const other = sealPlan({ ...plan, flags: { ...plan.flags, maxTokens: 17 } });
-      await client.set(namePlan(other.hash), other.text);
-      await client.set(planKey, other.text);
+      const plan = JSON.parse((await client.get(planKey)) ?? "");
+      await client.set(planKey, JSON.stringify({ ...plan, flags: { ...plan.flags, maxTokens: 17 } }));
       await client.del(deleted);
-      await client.hset(spoiled ?? "", "data", "{");
-      await edit(moved, ({ cell }) => (cell.trial = 7));
-      await edit(swapped, (job) => (job.plan = other.hash));
+      await client.hset(spoiled, "data", "{");
+      const job = JSON.parse((await client.hget(moved, "data")) ?? "");
+      await client.hset(moved, "data", JSON.stringify({ ...job, cell: { ...job.cell, trial: 7 } }));
     });
     const worker = startWorker();
     const isDropped = untilPrinted(worker, "their plan does not match its hash.");
@@ -564,7 +552,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
           turns: [],
           outcome: { kind: "broken", stage: "model", message: "x" },
         });
-        await client.hset(nameAnswers(name), nameJob(name, cellKey(trial.cell)), forged);
+        await client.hset(nameAnswers(name), nameJob(name, trial.cell), forged);
       }
     });
     go();
@@ -695,7 +683,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     const id = await findRun();
     const cell = { suite: "s", case: "c0", arm: "head", model: "anthropic:x", trial: 1 };
     const trial = JSON.stringify({ cell, verdict: { grade: "pass" } });
-    await redis.use((client) => client.hset(nameAnswers(id), nameJob(id, cellKey(cell)), trial));
+    await redis.use((client) => client.hset(nameAnswers(id), nameJob(id, cell), trial));
     const ended = await run.ended;
     expect(ended.code).toBe(3);
     expect(JSON.stringify(trialsOf(summaryOf(ended).dir)[0]?.outcome)).toContain("the worker's answer cannot be read");

@@ -6,16 +6,15 @@ import { type Asker, createLocalAsker } from "../../asking/trials/runTrial.ts";
 import { excerpt } from "../../base/text/text.ts";
 import { messageOf, printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
-import { type Broken, budgetedUsd, cellKey, type Trial } from "../../base/types/trial.ts";
-import type { AskOptions } from "../pipeline/pipeline.ts";
+import { type Broken, budgetedUsd, type Trial } from "../../base/types/trial.ts";
 import { computeTrialCeiling } from "../pipeline/price.ts";
 import type { OpenRecord } from "../pipeline/record.ts";
 import type { Resumed } from "../pipeline/recordedOptions.ts";
+import type { RunOptions } from "../run/runOptions.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import {
   type Broker,
   connectBroker,
-  describePlan,
   keyPrefix,
   nameAnswers,
   nameJob,
@@ -43,30 +42,13 @@ const keptSeconds = 30 * 86_400;
 const leaseSeconds = 60;
 
 /** The states of a job that a worker is running or will run. */
-const unfinished: JobType[] = ["active", "wait", "delayed", "prioritized"];
+const unfinished: JobType[] = ["active", "wait"];
 
 /** The queue of a run whose trials are asked on workers. */
-export type RunQueue = {
-  concurrency: number;
-  openAsker(workspace: Workspace, record: OpenRecord): Promise<Asker>;
-  close(): Promise<void>;
-};
-
-/** The options of a run that a queue needs. */
-type QueueOptions = AskOptions & {
-  paths?: readonly string[] | undefined;
-  prices?: string | undefined;
-  baselines: string;
-  rate?: number | undefined;
-};
+export type RunQueue = Awaited<ReturnType<typeof connectQueue>>;
 
 /** Connects to the queue of `--queue` before anything is opened. Throws like `connectBroker`, and for a partial run. */
-export async function connectQueue(
-  url: string,
-  options: QueueOptions,
-  resumed: Resumed | undefined,
-  io: Io,
-): Promise<RunQueue> {
+export async function connectQueue(url: string, options: RunOptions, resumed: Resumed | undefined, io: Io) {
   if (resumed?.manifest.partial)
     throw usageError(
       `The run ${resumed.manifest.id} is partial, and --queue supports only whole runs.`,
@@ -83,7 +65,7 @@ export async function connectQueue(
   return {
     concurrency: given?.has("concurrency") ? options.concurrency : defaultQueued,
     close: broker.close,
-    async openAsker(workspace, record) {
+    async openAsker(workspace: Workspace, record: OpenRecord): Promise<Asker> {
       const replay = workspace.models.find(({ id }) => nameProvider(id) === "replay");
       if (replay)
         throw usageError(`${replay.id} answers from a local record, which workers cannot read.`, "Omit --queue.");
@@ -95,9 +77,11 @@ export async function connectQueue(
 }
 
 /** A cell that waits for its answer since `askedAt` (monotonic, in ms), until `signal` aborts. */
-type Awaited = {
+type AwaitedCell = {
+  id: string;
   plannedCell: PlannedCell;
   job: TrialJob;
+  queue: Queue;
   askedAt: number;
   signal: AbortSignal;
   resolve(trial: Trial): void;
@@ -115,21 +99,17 @@ class QueuedAsker implements Asker {
   readonly #record: OpenRecord;
   readonly #io: Io;
   readonly #run: string;
+  readonly #answers: string;
   readonly #plan: ReturnType<typeof sealPlan>;
   readonly #workers: ReturnType<typeof watchWorkers>;
   /** By provider. */
   readonly #queues = new Map<string, Queue>();
-  /** Jobs that are on the queue from before the run was killed and resumed. They are not added again. */
-  readonly #queuedBefore = new Set<string>();
+  /** Jobs that were queued or answered before the run was killed and resumed. They are not added again. */
+  readonly #askedBefore = new Set<string>();
   /** Cells that wait for an answer, by the ids of their jobs. */
-  readonly #awaited = new Map<string, Awaited>();
-  /** Answers from before the run was resumed, to cells that are not asked yet. */
-  readonly #early = new Map<string, string>();
+  readonly #awaited = new Map<string, AwaitedCell>();
   /** Jobs whose answers are taken and not on disk. */
   readonly #taken = new Set<string>();
-  /** Jobs whose trials are on the record. */
-  readonly #recorded: Set<string>;
-  readonly #signals = new WeakSet<AbortSignal>();
   readonly #pending = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
   /** Number of jobs that workers are running although this run no longer waits for them. */
@@ -141,14 +121,14 @@ class QueuedAsker implements Asker {
     this.#record = record;
     this.#io = io;
     this.#run = nameRun(record.manifest);
-    this.#plan = sealPlan(describePlan(record.manifest, workspace.git?.commit));
-    this.#recorded = new Set([...record.done].map((key) => nameJob(this.#run, key)));
+    this.#answers = nameAnswers(this.#run);
+    this.#plan = sealPlan(record.manifest, workspace.git?.commit);
     this.#workers = watchWorkers(broker.name, io);
   }
 
   /**
-   * Stores what workers need, and in a resumed run takes over the jobs and answers from before. `rate`: maximum trials
-   * per second and provider, on all workers together.
+   * Stores what workers need, and in a resumed run finds the jobs and answers from before. `rate`: maximum trials per
+   * second and provider, on all workers together.
    */
   async open(rate: number | undefined): Promise<void> {
     const { bullmq, redis } = this.#broker;
@@ -158,11 +138,13 @@ class QueuedAsker implements Asker {
       queue.on("error", () => {});
       await (rate === undefined ? queue.removeGlobalRateLimit() : queue.setGlobalRateLimit(rate, 1_000));
       this.#queues.set(provider, queue);
-      for (const id of await this.#listJobs(queue, unfinished)) this.#queuedBefore.add(id);
+      for (const id of await queue.getRanges(unfinished, 0, -1)) this.#askedBefore.add(id);
     }
+    for (const id of await redis.hkeys(this.#answers)) this.#askedBefore.add(id);
     await this.#store();
-    await this.#takeAnswers();
-    void this.#keepUp();
+    void this.#repeat(pollMs, () => this.#abandonStopped());
+    void this.#repeat(pollMs, () => this.#takeAnswers());
+    void this.#repeat(checkMs, () => this.#check());
   }
 
   async ask(plannedCell: PlannedCell, signal: AbortSignal): Promise<Trial> {
@@ -178,11 +160,9 @@ class QueuedAsker implements Asker {
 
   /** Removes an answer that is on disk from the server. */
   settle({ cell }: Trial): void {
-    const id = nameJob(this.#run, cellKey(cell));
+    const id = nameJob(this.#run, cell);
     // Without an answer nothing was recorded. A later answer stays on the server for when the run is resumed.
-    if (!this.#taken.delete(id)) return;
-    this.#recorded.add(id);
-    this.#track(this.#broker.redis.hdel(nameAnswers(this.#run), id));
+    if (this.#taken.delete(id)) this.#track(this.#broker.redis.hdel(this.#answers, id));
   }
 
   async close(): Promise<void> {
@@ -197,77 +177,68 @@ class QueuedAsker implements Asker {
 
   async #askWorker(plannedCell: PlannedCell, signal: AbortSignal): Promise<Trial> {
     const { cell, planned, orderSeed } = plannedCell;
-    const id = nameJob(this.#run, cellKey(cell));
-    const plan = this.#plan.hash;
-    const job: TrialJob = { run: this.#run, plan, cell, toolset: planned.toolset.hash, orderSeed };
-    const early = this.#early.get(id);
-    if (early !== undefined) {
-      this.#early.delete(id);
-      this.#taken.add(id);
-      return readTrial(early, plannedCell, job);
-    }
-    if (signal.aborted) return toUnasked(plannedCell, cancelled);
-    this.#watch(signal);
+    const queue = this.#queues.get(nameProvider(cell.model));
+    if (!queue) throw new Error(`${cell.model} is not in the plan of the run`);
+    const id = nameJob(this.#run, cell);
+    const job: TrialJob = { run: this.#run, cell, toolset: planned.toolset.hash, orderSeed };
     return await new Promise<Trial>((resolve) => {
-      this.#awaited.set(id, { plannedCell, job, askedAt: performance.now(), signal, resolve });
-      if (!this.#queuedBefore.delete(id)) this.#track(this.#put(id, job));
+      const awaited = { id, plannedCell, job, queue, askedAt: performance.now(), signal, resolve };
+      this.#awaited.set(id, awaited);
+      if (!this.#askedBefore.delete(id)) this.#track(this.#put(awaited));
     });
   }
 
-  /** Stops waiting when a signal aborts. One listener serves all trials: adding one each would take quadratic time. */
-  #watch(signal: AbortSignal): void {
-    if (this.#signals.has(signal)) return;
-    this.#signals.add(signal);
-    const cancel = () => {
-      for (const [id, awaited] of this.#awaited) if (awaited.signal === signal) this.#abandon(id, awaited, cancelled);
-    };
-    signal.addEventListener("abort", cancel, { once: true });
+  async #put({ id, job, queue }: AwaitedCell): Promise<void> {
+    await queue.add("trial", job, { jobId: id, removeOnComplete: true, removeOnFail: { age: keptSeconds } });
+  }
+
+  /** Repeats work until the end of the run. */
+  async #repeat(everyMs: number, work: () => void | Promise<void>): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        await work();
+      } catch (error) {
+        this.#broker.reportRefusal(error);
+      }
+      await pause(everyMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** Stops waiting for cells whose signal aborted, even while the server is lost. */
+  #abandonStopped(): void {
+    for (const awaited of this.#awaited.values()) if (awaited.signal.aborted) this.#abandon(awaited, cancelled);
   }
 
   /** Stops waiting for a cell. If a worker is already running it, a resumed run collects the answer. */
-  #abandon(id: string, { plannedCell, job, resolve }: Awaited, outcome: Broken): void {
+  #abandon({ id, plannedCell, queue, resolve }: AwaitedCell, outcome: Broken): void {
     this.#awaited.delete(id);
     const removeJob = async () => {
-      if ((await this.#findQueue(job).remove(id)) === 0) this.#abandoned++;
+      if ((await queue.remove(id)) === 0) this.#abandoned++;
     };
     this.#track(removeJob());
     resolve(toUnasked(plannedCell, outcome));
   }
 
-  /** Until the end of the run: takes answers as they arrive, and repairs what the server or its workers have lost. */
-  async #keepUp(): Promise<void> {
-    const { signal } = this.#closing;
-    let checkedAt = performance.now();
-    while (!signal.aborted) {
-      try {
-        await this.#takeAnswers();
-        if (performance.now() - checkedAt > checkMs) {
-          await this.#check();
-          checkedAt = performance.now();
-        }
-      } catch (error) {
-        this.#broker.reportRefusal(error);
-      }
-      await pause(pollMs, undefined, { signal }).catch(() => {});
-    }
-  }
-
+  /** Takes the answers that have arrived, and the reasons of workers that refuse the plan. */
   async #takeAnswers(): Promise<void> {
-    const key = nameAnswers(this.#run);
-    const { [planField]: _, ...answers } = await this.#broker.redis.hgetall(key);
-    for (const [name, value] of Object.entries(answers)) {
-      const awaited = this.#awaited.get(name);
-      const isAnswer = !name.startsWith(refusalField);
-      if (!isAnswer) this.#workers.addRefusal(name.slice(refusalField.length), value);
-      else if (awaited) {
-        this.#awaited.delete(name);
-        this.#taken.add(name);
-        awaited.resolve(readTrial(value, awaited.plannedCell, awaited.job));
-      } else if (this.#recorded.has(name)) this.#track(this.#broker.redis.hdel(key, name));
-      else if (!this.#taken.has(name)) this.#early.set(name, value);
+    const { redis } = this.#broker;
+    const isRefusal = (field: string) => field.startsWith(refusalField);
+    const fields = (await redis.hkeys(this.#answers)).filter((field) => this.#awaited.has(field) || isRefusal(field));
+    const values = fields.length > 0 ? await redis.hmget(this.#answers, ...fields) : [];
+    for (const [at, field] of fields.entries()) {
+      const value = values[at];
+      const awaited = this.#awaited.get(field);
+      if (typeof value !== "string") continue;
+      if (isRefusal(field)) this.#workers.addRefusal(field.slice(refusalField.length), value);
+      if (!awaited) continue;
+      this.#awaited.delete(field);
+      this.#taken.add(field);
+      awaited.resolve(readTrial(value, awaited));
     }
   }
 
+  /** Repairs what the server or its workers have lost. */
   async #check(): Promise<void> {
     if ((await this.#broker.redis.expire(nameLease(this.#run), leaseSeconds)) === 0) {
       await this.#store();
@@ -278,35 +249,31 @@ class QueuedAsker implements Asker {
       });
     }
     for (const [provider, queue] of this.#queues) {
-      if (this.#listAwaited(provider).length === 0) continue;
-      await this.#requeueLost(provider, queue);
+      const listAwaited = () => [...this.#awaited.values()].filter((awaited) => awaited.queue === queue);
+      if (listAwaited().length === 0) continue;
+      await this.#requeueLost(queue, listAwaited());
       const workers = await queue.getWorkersCount().catch(() => undefined);
       const obstacle = this.#workers.findObstacle(provider, workers);
       if (obstacle === undefined) continue;
-      for (const [id, awaited] of this.#listAwaited(provider))
-        this.#abandon(id, awaited, { ...cancelled, message: obstacle });
+      for (const awaited of listAwaited()) this.#abandon(awaited, { ...cancelled, message: obstacle });
     }
   }
 
-  async #requeueLost(provider: string, queue: Queue): Promise<void> {
-    const asked = this.#listAwaited(provider).filter(([, { askedAt }]) => performance.now() - askedAt > checkMs);
+  async #requeueLost(queue: Queue, awaited: readonly AwaitedCell[]): Promise<void> {
+    const asked = awaited.filter(({ askedAt }) => performance.now() - askedAt > checkMs);
     const present = new Set(await queue.getRanges(unfinished, 0, -1));
     // A worker answers before its job is removed, so a job is lost if it is neither on the queue nor answered.
     await this.#takeAnswers();
-    const gone = asked.filter(([id, awaited]) => !present.has(id) && this.#awaited.get(id) === awaited);
+    const gone = asked.filter((one) => !present.has(one.id) && this.#awaited.get(one.id) === one);
     if (gone.length > 0) await this.#store();
-    for (const [id, { plannedCell, job, resolve }] of gone) {
-      const failed = await queue.getJob(id);
+    for (const lost of gone) {
+      const failed = await queue.getJob(lost.id);
       // What may be left of the job would keep it from being added again.
-      await queue.remove(id);
-      if (failed?.failedReason === undefined) this.#track(this.#put(id, job));
-      else if (this.#awaited.delete(id))
-        resolve(toUnrun(plannedCell, `its workers failed: ${excerpt(failed.failedReason, 500)}`));
+      await queue.remove(lost.id);
+      if (failed?.failedReason === undefined) this.#track(this.#put(lost));
+      else if (this.#awaited.delete(lost.id))
+        lost.resolve(toUnrun(lost.plannedCell, `its workers failed: ${excerpt(failed.failedReason, 500)}`));
     }
-  }
-
-  #listAwaited(provider: string): [string, Awaited][] {
-    return [...this.#awaited].filter(([, { job }]) => nameProvider(job.cell.model) === provider);
   }
 
   /** Stores the lease, the plan and the hash of the answers, without which workers do not answer. */
@@ -316,33 +283,18 @@ class QueuedAsker implements Asker {
     await Promise.all([
       redis.set(nameLease(this.#run), hash, "EX", leaseSeconds),
       redis.set(namePlan(hash), text, "EX", keptSeconds),
-      redis.hset(nameAnswers(this.#run), planField, hash),
-      redis.expire(nameAnswers(this.#run), keptSeconds),
+      redis.hset(this.#answers, planField, hash),
+      redis.expire(this.#answers, keptSeconds),
     ]);
-  }
-
-  async #put(id: string, job: TrialJob): Promise<void> {
-    const removeOnFail = { age: keptSeconds };
-    await this.#findQueue(job).add("trial", job, { jobId: id, removeOnComplete: true, removeOnFail });
-  }
-
-  #findQueue({ cell }: TrialJob): Queue {
-    const queue = this.#queues.get(nameProvider(cell.model));
-    if (!queue) throw new Error(`${cell.model} is not in the plan of the run`);
-    return queue;
-  }
-
-  /** The ids of the run's own jobs in these states. */
-  async #listJobs(queue: Queue, states: JobType[]): Promise<string[]> {
-    return (await queue.getRanges(states, 0, -1)).filter((id) => id.startsWith(`${this.#run}-`));
   }
 
   /** Removes jobs that no worker is running, and the answers, unless a resumed run needs them. */
   async #removeAll(): Promise<void> {
     const isWhole = this.#record.results.summary().totals.missing === 0;
-    if (isWhole || this.#early.size === 0) await this.#broker.redis.del(nameAnswers(this.#run));
+    if (isWhole) await this.#broker.redis.del(this.#answers);
     for (const queue of this.#queues.values())
-      for (const id of await this.#listJobs(queue, [...unfinished, "failed"])) await queue.remove(id);
+      for (const id of await queue.getRanges([...unfinished, "failed"], 0, -1))
+        if (id.startsWith(`${this.#run}-`)) await queue.remove(id);
   }
 
   /** Makes `close` wait for this work. Failures are only reported: the client reconnects, and checks repair losses. */
@@ -379,11 +331,10 @@ export function watchWorkers(server: string, io: Pick<Io, "err">) {
      */
     findObstacle(provider: string, count: number | undefined): string | undefined {
       const [refusal] = refusals;
-      const isSecondLook = unserved.has(provider);
-      if (count !== 0) unserved.delete(provider);
-      else unserved.add(provider);
-      if (count !== 0 || (refusal && !isSecondLook)) return undefined;
-      if (refusal) return `no worker runs this plan: ${refusal[0]}: ${refusal[1]}`;
+      const isSecondLook = unserved.delete(provider);
+      if (count !== 0) return undefined;
+      unserved.add(provider);
+      if (refusal) return isSecondLook ? `no worker runs this plan: ${refusal[0]}: ${refusal[1]}` : undefined;
       const hint = `Start one in a checkout of the suites: evals worker ${server}`;
       if (!isSecondLook) warn(`No worker takes trials of ${provider} at ${server}.`, hint);
       return undefined;
@@ -398,7 +349,7 @@ const cancelled: Broken = {
   again: true,
 };
 
-function readTrial(text: string, plannedCell: PlannedCell, job: TrialJob): Trial {
+function readTrial(text: string, { plannedCell, job }: AwaitedCell): Trial {
   try {
     return parseTrial(text, job);
   } catch (thrown) {

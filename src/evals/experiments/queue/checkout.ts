@@ -1,17 +1,18 @@
-import { realpath } from "node:fs/promises";
-import { isAbsolute, relative, resolve } from "node:path";
+import { once } from "node:events";
+import { isAbsolute, resolve } from "node:path";
 import type { PlannedCase, PlannedCell } from "../../asking/trials/plan.ts";
-import { EvalsError, messageOf } from "../../base/types/errors.ts";
+import type { TrialContext } from "../../asking/trials/runTrial.ts";
 import { describePolicy, type ExecutionPolicy, isWithin } from "../../base/types/flagValues.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { SuiteSettings } from "../../base/types/suiteFile.ts";
 import type { Toolset } from "../../base/types/tool.ts";
+import { isWithin as isWithinFolder, realPath } from "../../input/parsing/folders.ts";
 import { readSuiteBaselines } from "../../records/baseline.ts";
 import { createManifest } from "../pipeline/manifest.ts";
 import { interleaveArms } from "../workspace/arms.ts";
 import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
 import { type Workspace, withWorkspace } from "../workspace/workspace.ts";
-import { describePlan, listPlanDifferences, nameProvider, type Plan, type TrialJob } from "./connection.ts";
+import { listPlanDifferences, nameProvider, type Plan, Refusal, type TrialJob } from "./connection.ts";
 
 /** What a worker permits, whatever is on the queue. */
 export type Permissions = {
@@ -27,60 +28,43 @@ export type Permissions = {
   suiteSettings?: Readonly<Record<string, SuiteSettings>> | undefined;
 };
 
-/** A plan whose suites, servers and models are open here. */
-export type OpenPlan = { workspace: Workspace; find(job: TrialJob): PlannedCell; close(): Promise<void> };
-
-/** Why a worker refuses to run a plan, as a clause. */
-export class Refusal extends Error {
-  override readonly name = "Refusal";
-}
+/** A plan whose suites, servers and models are open here, until `close`. */
+export type OpenPlan = { context: TrialContext; find(job: TrialJob): PlannedCell; close(): Promise<void> };
 
 /**
- * Opens a plan in this checkout. Throws a Refusal if the worker does not permit it, or if anything that affects the
- * answers differs from what the coordinator planned with.
+ * Opens a plan in this checkout. Throws a Refusal if the worker does not permit it, and a Refusal or an EvalsError if
+ * anything that affects the answers differs from what the coordinator planned with.
  */
 export async function openPlanHere(plan: Plan, permissions: Permissions, io: Io): Promise<OpenPlan> {
-  await refuseForbidden(plan, permissions, io.cwd);
-  const { providers, baseUrl, header, claudePath, suiteSettings } = permissions;
+  refuseForbidden(plan, permissions, io.cwd);
+  const { providers, paths: _, execute: __, ...own } = permissions;
   const { model = [], host = "plain", given, ...flags } = plan.flags;
-  const held = await holdWorkspace(
-    {
-      ...flags,
-      model,
-      host,
-      out: "reports",
-      given: new Set(given),
-      isServed: (model) => providers.has(nameProvider(model)),
-      baseUrl,
-      header,
-      claudePath,
-      suiteSettings,
-    },
-    io,
-  ).catch((error: unknown) => {
-    if (error instanceof EvalsError) throw new Refusal(error.problems.map(({ message }) => message).join(" "));
-    throw error;
+  const isServed = (id: string) => providers.has(nameProvider(id));
+  const options = { ...flags, model, host, out: "reports", given: new Set(given), isServed, ...own };
+  return await new Promise<OpenPlan>((resolve, reject) => {
+    const closing = new AbortController();
+    const open = withWorkspace(options, io, async (workspace) => {
+      await verifySearches(workspace.models, io.signal);
+      const differences = listPlanDifferences(plan, createManifest({ ...workspace, seed: 0, flags: {} }));
+      if (differences.length > 0) throw new Refusal(differences.join("; "));
+      const find = await indexCells(workspace, plan, io.cwd);
+      const close = async () => {
+        closing.abort();
+        await open.catch(() => {});
+      };
+      resolve({ context: workspace.context, find, close });
+      await once(closing.signal, "abort");
+    });
+    open.catch(reject);
   });
-  try {
-    const { workspace } = held;
-    await verifySearches(workspace.models, io.signal);
-    const here = createManifest({ ...workspace, seed: 0, flags: {} });
-    const differences = listPlanDifferences(plan, describePlan(here, workspace.git?.commit));
-    if (differences.length > 0) throw new Refusal(differences.join("; "));
-    return { ...held, find: await indexCells(workspace, plan, io.cwd) };
-  } catch (error) {
-    await held.close();
-    if (error instanceof EvalsError) throw new Refusal(messageOf(error));
-    throw error;
-  }
 }
 
 /** Whoever writes to the queue must not control what is executed here: neither which files nor what tools may do. */
-async function refuseForbidden({ flags, models, judge }: Plan, permissions: Permissions, cwd: string): Promise<void> {
+function refuseForbidden({ flags, models, judge }: Plan, permissions: Permissions, cwd: string): void {
   const { paths = [], execute, providers } = permissions;
   const allowed = paths.length > 0 ? paths : ["evals"];
   for (const path of flags.paths ?? [])
-    if (!(await isInside(path, allowed, cwd)))
+    if (!isInside(path, allowed, cwd))
       throw new Refusal(
         `this worker runs suites in ${allowed.join(", ")}, not ${path}: name it when starting the worker`,
       );
@@ -88,7 +72,7 @@ async function refuseForbidden({ flags, models, judge }: Plan, permissions: Perm
   const asked = [flags.model ?? [], models.map(({ id }) => id), judges].flat();
   const files = asked.filter((id) => id.startsWith("custom:")).map((id) => id.slice("custom:".length));
   for (const path of [...files, ...(flags.hostDir ?? []), flags.prices, flags.baselines])
-    if (path !== undefined && !(await isInside(path, ["."], cwd)))
+    if (path !== undefined && !isInside(path, ["."], cwd))
       throw new Refusal(`${path} is not in the folder of this worker`);
   const unserved = judges.find((id) => !providers.has(nameProvider(id)));
   if (unserved !== undefined)
@@ -100,34 +84,9 @@ async function refuseForbidden({ flags, models, judge }: Plan, permissions: Perm
 }
 
 /** Whether a relative path is one of these roots or inside one, with symbolic links resolved. */
-async function isInside(path: string, roots: readonly string[], cwd: string): Promise<boolean> {
-  if (isAbsolute(path)) return false;
-  const real = async (one: string) => await realpath(resolve(cwd, one)).catch(() => resolve(cwd, one));
-  const target = await real(path);
-  const folders = await Promise.all(roots.map(real));
-  return folders.some((folder) => {
-    const way = relative(folder, target);
-    return way !== ".." && !/^\.\.[/\\]/.test(way) && !isAbsolute(way);
-  });
-}
-
-/** Opens a workspace that stays open until `close`. */
-function holdWorkspace(
-  options: Parameters<typeof withWorkspace>[0],
-  io: Io,
-): Promise<{ workspace: Workspace; close(): Promise<void> }> {
-  return new Promise((resolve, reject) => {
-    const over = new AbortController();
-    const ended = withWorkspace(options, io, async (workspace) => {
-      const close = async () => {
-        over.abort();
-        await ended.catch(() => {});
-      };
-      resolve({ workspace, close });
-      await new Promise<void>((end) => over.signal.addEventListener("abort", () => end(), { once: true }));
-    });
-    ended.catch(reject);
-  });
+function isInside(path: string, roots: readonly string[], cwd: string): boolean {
+  const real = (one: string) => realPath(resolve(cwd, one)) ?? resolve(cwd, one);
+  return !isAbsolute(path) && roots.some((root) => isWithinFolder(real(root), real(path)));
 }
 
 const key = (...parts: readonly string[]) => JSON.stringify(parts);

@@ -1,15 +1,16 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { isIP } from "node:net";
 import type { Redis } from "ioredis";
 import * as z from "zod";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { printableLines } from "../../base/text/display.ts";
+import { excerpt } from "../../base/text/text.ts";
 import { withoutSecrets } from "../../base/types/endpoint.ts";
 import { EvalsError, exitCodes, formatIssues, messageOf, printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
-import { canonicalJson, isNestedDeeper, type Json, jsonObjectSchema } from "../../base/types/json.ts";
+import { isNestedDeeper, jsonObjectSchema, parseJsonText } from "../../base/types/json.ts";
 import type { RunManifest } from "../../base/types/run.ts";
-import { cellKey, type Trial, trialSchema } from "../../base/types/trial.ts";
+import { type Cell, cellKey, type Trial, trialSchema } from "../../base/types/trial.ts";
 import { listChanges } from "../pipeline/record.ts";
 import { recordedOptionsSchema } from "../pipeline/recordedOptions.ts";
 import { version } from "../workspace/version.ts";
@@ -21,12 +22,9 @@ import { version } from "../workspace/version.ts";
 const maxTrialLength = 64 * 1024 * 1024;
 const maxCellLength = 8_192;
 
-const hashSchema = z.string().regex(/^[0-9a-f]{64}$/);
-
-/** One cell to ask. `plan`: hash of the plan that it belongs to. `toolset`: hash of the tool list to show. */
+/** One cell to ask. `toolset`: hash of the tool list to show. */
 export const jobSchema = z.strictObject({
   run: z.string().regex(/^[\w.-]{1,100}$/),
-  plan: hashSchema,
   cell: trialSchema.shape.cell.refine((cell) => JSON.stringify(cell).length <= maxCellLength, "a name is too long"),
   toolset: z.string().max(200),
   orderSeed: z.number().int(),
@@ -37,8 +35,8 @@ export type TrialJob = z.infer<typeof jobSchema>;
 export const nameRun = ({ id, nonce }: Pick<RunManifest, "id" | "nonce">): string =>
   nonce === undefined ? id : `${id}-${nonce}`;
 
-/** The id of the job of a cell, given by its key, so that a cell is on a queue only once. */
-export const nameJob = (run: string, key: string): string => `${run}-${hashText(key).slice(0, 32)}`;
+/** The id of the job of a cell, so that a cell is on a queue only once. */
+export const nameJob = (run: string, cell: Cell): string => `${run}-${hash("sha256", cellKey(cell)).slice(0, 32)}`;
 
 /** The provider of a model, which has a queue of its own: the word before the colon of the model's id. */
 export const nameProvider = (model: string): string =>
@@ -56,8 +54,8 @@ export const nameAnswers = (run: string): string => `${keyPrefix}:answers:${run}
 export const planField = "plan";
 export const refusalField = "refused by ";
 /**
- * A key that exists while a process waits for the answers to a run, with the hash of its plan. Workers drop trials of
- * other runs and other plans: a run that is resumed at another commit has another one.
+ * A key that exists while a process waits for the answers to a run, with the hash of its plan: a run that is resumed at
+ * another commit has another one. Workers drop trials of other runs.
  */
 export const nameLease = (run: string): string => `${keyPrefix}:lease:${run}`;
 export const namePlan = (hash: string): string => `${keyPrefix}:plan:${hash}`;
@@ -100,42 +98,42 @@ const planSchema = z.strictObject({
  */
 export type Plan = z.infer<typeof planSchema>;
 
-/** Describes the plan of a run. `commit`: that of this checkout, since a run can be resumed at another one. */
-export function describePlan(manifest: RunManifest, commit: string | undefined): Plan {
+/** Why a worker refuses to run a plan, as a clause. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+}
+
+/**
+ * Serializes the plan of a run. Returns the text and its hash. `commit`: that of this checkout, since a run can be resumed
+ * at another one.
+ */
+export function sealPlan(manifest: RunManifest, commit: string | undefined): { text: string; hash: string } {
   const flags = flagsSchema.parse(manifest.flags);
-  return planSchema.strip().parse({ ...manifest, format: "tool-evals plan 1", harness: version, commit, flags });
+  const own = { format: "tool-evals plan 1", harness: version, commit, flags };
+  const text = JSON.stringify(planSchema.strip().parse({ ...manifest, ...own }));
+  return { text, hash: hash("sha256", text) };
 }
 
-/** Serializes a plan for storage. Returns the text and its hash. */
-export function sealPlan(plan: Plan): { text: string; hash: string } {
-  const text = canonicalJson(plan as Json);
-  return { text, hash: hashText(text) };
+/** Parses a stored plan. Returns undefined if its hash is another one. Throws a Refusal if the plan is invalid. */
+export function openPlan(text: string, planHash: string): Plan | undefined {
+  if (hash("sha256", text) !== planHash) return undefined;
+  const { data, error } = planSchema.safeParse(parseJsonText(text));
+  if (!data) throw new Refusal(`the plan of the run cannot be read: ${excerpt(formatIssues(error), 500)}`);
+  return data;
 }
 
-/** Parses a stored plan. Returns undefined if the hash does not match. Throws if the plan is invalid. */
-export function openPlan(sealed: string, hash: string): Plan | undefined {
-  if (hashText(sealed) !== hash) return undefined;
-  const parsed = planSchema.safeParse(JSON.parse(sealed));
-  if (!parsed.success) throw new Error(formatIssues(parsed.error));
-  return parsed.data;
-}
-
-/** Lists the differences between the plan and this checkout, as clauses. Ignores models that are not opened here. */
-export function listPlanDifferences(plan: Plan, here: Plan): string[] {
+/** Lists the differences between the plan and a run of this checkout, as clauses. Ignores models that are not opened here. */
+export function listPlanDifferences(plan: Plan, here: RunManifest): string[] {
   const models = plan.models.filter(({ id }) => here.models.some((model) => model.id === id));
-  const shorten = (commit: string) => commit.slice(0, 10);
+  const commits = [here.git?.commit, plan.commit].map((commit) => commit?.slice(0, 10));
   return [
     // A different commit comes first, because it explains the other differences.
-    ...(plan.commit !== undefined && here.commit !== undefined && plan.commit !== here.commit
-      ? [`the commit is ${shorten(here.commit)} here and ${shorten(plan.commit)} there`]
+    ...(here.git && plan.commit !== undefined && here.git.commit !== plan.commit
+      ? [`the commit is ${commits.join(" here and ")} there`]
       : []),
-    ...(plan.harness === here.harness ? [] : [`tool-evals is ${here.harness} here and ${plan.harness} there`]),
+    ...(plan.harness === version ? [] : [`tool-evals is ${version} here and ${plan.harness} there`]),
     ...listChanges({ ...plan, models }, here),
   ];
-}
-
-function hashText(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }
 
 /** A connection to the Redis server that carries trials to workers. */
@@ -143,14 +141,14 @@ export type Broker = {
   /** Its URL without credentials, for messages. */
   name: string;
   bullmq: typeof import("bullmq");
-  /** The connection for commands. Reconnects until it is closed. */
+  /** The connection for commands, of which every consumer of a queue makes its own copy. Reconnects until it is closed. */
   redis: Redis;
-  /** Opens another connection: every consumer of a queue needs its own. */
-  connect(): Redis;
   /** Reports each kind of error with which the server refuses commands, once. */
   reportRefusal(error: unknown): void;
-  /** Stops waiting for a lost server, so that this process can end. Resolves if the server is lost. */
-  stopWaiting(): Promise<void>;
+  /** Stops waiting for a lost server, so that this process can end. */
+  stopWaiting(): void;
+  /** Resolves when the server is lost, and this process does not wait for it any longer. */
+  lost: Promise<void>;
   close(): Promise<void>;
 };
 
@@ -171,49 +169,55 @@ const example = "redis://127.0.0.1:6379";
 export async function connectBroker(url: string, io: Io): Promise<Broker> {
   const { name, options } = parseUrl(url, io);
   const { bullmq, ioredis } = await loadPackages();
-  await tryConnection((retryStrategy) => new ioredis.Redis({ ...options, retryStrategy }), name, io);
-  const opened: Redis[] = [];
   const reported = new Set<string>();
-  let state: "connected" | "lost" | "closed" = "connected";
+  let state: "starting" | "connected" | "lost" | "closed" = "starting";
+  /** Why the first connection failed. */
+  let cause: (Error & { code?: string }) | undefined;
   let isWaiting = true;
   const report = (text: string) => io.err(printableLines(text));
-  const connect = () => {
-    const retryStrategy = (times: number) =>
-      isWaiting || times <= lastRetries ? Math.min(50 * 2 ** times, 2_000) : null;
-    const client = new ioredis.Redis({ ...options, retryStrategy });
-    // Every client loses the connection, and emits an error at each attempt.
-    client.on("error", (error) => {
-      if (state !== "connected") return;
-      state = "lost";
-      report(`Lost the connection to the queue at ${name} (${describe(error)}). Reconnecting.`);
-    });
-    client.on("ready", () => {
-      if (state !== "lost") return;
-      state = "connected";
-      report(`Reconnected to the queue at ${name}.`);
-    });
-    opened.push(client);
-    return client;
+  const retryStrategy = (times: number) => {
+    if (state !== "starting") return isWaiting || times <= lastRetries ? Math.min(50 * 2 ** times, 2_000) : null;
+    // The first connections end without an error, or with one of these, where a server starts or is replaced.
+    const isStarting = !cause || ["ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(cause.code ?? "");
+    return isStarting && !io.signal.aborted && times * retryMs < startMs ? retryMs : null;
   };
-  const redis = connect();
+  const redis = new ioredis.Redis({ ...options, retryStrategy });
+  // The client emits an error at each attempt.
+  redis.on("error", (error) => {
+    if (state === "starting") cause = error;
+    if (state !== "connected") return;
+    state = "lost";
+    report(`Lost the connection to the queue at ${name} (${describe(error)}). Reconnecting.`);
+  });
+  redis.on("ready", () => {
+    if (state !== "lost") return;
+    state = "connected";
+    report(`Reconnected to the queue at ${name}.`);
+  });
+  const lost = new Promise<void>((resolve) => redis.once("end", resolve));
+  await verifyServer(redis, name, io).catch((error) => {
+    redis.disconnect();
+    // When the connection failed, the emitted error says more than the rejection of the command.
+    throw explainFailure(cause ?? error, name, cause !== undefined || redis.status !== "ready");
+  });
+  state = "connected";
   return {
     name,
     bullmq,
     redis,
-    connect,
     reportRefusal(error) {
       const code = /^[A-Z]{2,}\b/.exec(messageOf(error))?.[0];
       if (code === undefined || reported.has(code) || state === "closed") return;
       reported.add(code);
       report(`The queue at ${name} refuses commands (${messageOf(error)}). Trying again.`);
     },
-    async stopWaiting() {
+    stopWaiting() {
       isWaiting = false;
-      if (redis.status !== "end") await new Promise((resolve) => redis.once("end", resolve));
     },
+    lost,
     async close() {
       state = "closed";
-      for (const client of opened) client.disconnect();
+      redis.disconnect();
     },
   };
 }
@@ -273,28 +277,14 @@ async function loadPackages() {
   return { ioredis, bullmq: await load("bullmq", import("bullmq")) };
 }
 
-/**
- * Connects once, so that problems are reported before anything starts, and checks the settings of the server. Retries
- * for a while if the server is starting.
- */
-async function tryConnection(
-  open: (retryStrategy: (times: number) => number | null) => Redis,
-  name: string,
-  io: Io,
-): Promise<void> {
-  let cause: (Error & { code?: string }) | undefined;
-  const client = open((times) => {
-    // The first connections end without an error, or with one of these, where a server starts or is replaced.
-    const isStarting = !cause || ["ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(cause.code ?? "");
-    return isStarting && !io.signal.aborted && times * retryMs < startMs ? retryMs : null;
-  });
-  client.on("error", (error) => {
-    cause = error;
-  });
+/** Checks the server and its settings before anything starts, and waits for a while if it is starting. */
+async function verifyServer(client: Redis, name: string, io: Io): Promise<void> {
   const stop = () => client.disconnect();
   io.signal.addEventListener("abort", stop, { once: true });
   const reportWait = () => io.err(`Waiting for the queue at ${name}, which does not answer yet.\n`);
   const wait = setTimeout(reportWait, startMs);
+  // A server that refuses the connection is not silent, however late this process gets to its last attempt.
+  client.once("error", () => clearTimeout(wait));
   try {
     const info = await client.info();
     // Without this check, the client would continue although the server does not have the database.
@@ -303,28 +293,28 @@ async function tryConnection(
     // A replica and a server whose memory is full refuse only what writes.
     await client.set(`${keyPrefix}:probe`, "", "PX", 1);
     for (const warning of listWarnings(info)) printProblem(io)({ severity: "warning", ...warning });
-  } catch (error) {
-    // When the connection failed, the emitted error says more than the rejection of the command.
-    const message = describe(cause ?? error).replace(/\.$/, "");
-    const refusal = refusals.find(({ pattern }) => pattern.test(message));
-    if (refusal)
-      throw usageError(
-        `${name} refused the login: ${refusal.reason}.`,
-        "Give user and password in the URL, or in REDIS_USERNAME and REDIS_PASSWORD.",
-      );
-    const [what, hint] =
-      cause || client.status !== "ready"
-        ? ["reached", "Start the Redis server, or correct the URL."]
-        : ["used", "Correct the settings of the Redis server, or the URL."];
-    throw new EvalsError(
-      { severity: "error", message: `The queue at ${name} cannot be ${what}: ${message}.`, hint },
-      exitCodes.incomplete,
-    );
   } finally {
     clearTimeout(wait);
     io.signal.removeEventListener("abort", stop);
-    client.disconnect();
   }
+}
+
+/** The error of a server that refuses the login, cannot be reached, or cannot be used. */
+function explainFailure(cause: unknown, name: string, isUnreached: boolean): EvalsError {
+  const message = describe(cause).replace(/\.$/, "");
+  const refusal = refusals.find(({ pattern }) => pattern.test(message));
+  if (refusal)
+    return usageError(
+      `${name} refused the login: ${refusal.reason}.`,
+      "Give user and password in the URL, or in REDIS_USERNAME and REDIS_PASSWORD.",
+    );
+  const [what, hint] = isUnreached
+    ? ["reached", "Start the Redis server, or correct the URL."]
+    : ["used", "Correct the settings of the Redis server, or the URL."];
+  return new EvalsError(
+    { severity: "error", message: `The queue at ${name} cannot be ${what}: ${message}.`, hint },
+    exitCodes.incomplete,
+  );
 }
 
 const refusals = [

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { hostname } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Job, JobJson, Worker } from "bullmq";
@@ -6,12 +5,12 @@ import { runTrial } from "../../asking/trials/runTrial.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { printableLines } from "../../base/text/display.ts";
 import { excerpt } from "../../base/text/text.ts";
-import { type ExitCode, exitCodes, messageOf, printProblem } from "../../base/types/errors.ts";
+import { EvalsError, type ExitCode, exitCodes, messageOf, printProblem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { parseJsonText } from "../../base/types/json.ts";
-import { cellKey, type Trial } from "../../base/types/trial.ts";
+import type { Trial } from "../../base/types/trial.ts";
 import { count } from "../../reports/format.ts";
-import { type OpenPlan, openPlanHere, type Permissions, Refusal } from "./checkout.ts";
+import { type OpenPlan, openPlanHere, type Permissions } from "./checkout.ts";
 import {
   type Broker,
   connectBroker,
@@ -24,6 +23,7 @@ import {
   namePlan,
   nameQueue,
   openPlan,
+  Refusal,
   refusalField,
   type TrialJob,
 } from "./connection.ts";
@@ -68,7 +68,8 @@ export async function work(options: WorkerOptions, io: Io): Promise<ExitCode> {
     const end = await worker.waitForEnd(options.maxIdle);
     await Promise.race([Promise.all(consumers.map((consumer) => consumer.close())), worker.waitForLoss()]);
     await Promise.all(consumers.map((consumer) => consumer.stopRenewing()));
-    io.err(`Worker ${worker.name}: ${worker.describeWork()}.\n`);
+    const returned = worker.returned > 0 ? `, ${worker.returned} returned to the queue` : "";
+    io.err(`Worker ${worker.name}: ${worker.done} trials run${returned}.\n`);
     if (end === "refused") return exitCodes.incomplete;
     return end === "stopped" ? io.signalExitCode() : exitCodes.passed;
   } finally {
@@ -93,10 +94,9 @@ class TrialWorker {
   /** Answers that the server has not taken yet. */
   readonly #delivering = new Set<Promise<unknown>>();
   readonly #ending = new AbortController();
-  /** Aborts when the server is gone and this process does not wait for it any longer. */
-  readonly #lost = new AbortController();
-  #done = 0;
-  #returned = 0;
+  /** Number of trials that were answered, and that were returned to the queue. */
+  done = 0;
+  returned = 0;
   #inFlight = 0;
   #activeAt = performance.now();
 
@@ -109,7 +109,7 @@ class TrialWorker {
   }
 
   consume(provider: string, concurrency: number): Consumer {
-    const { bullmq, connect } = this.#broker;
+    const { bullmq, redis } = this.#broker;
     class TrialConsumer extends bullmq.Worker {
       /** Without a server, `close` does not end, and the renewal of locks would keep the process running. */
       stopRenewing(): Promise<void> {
@@ -123,7 +123,7 @@ class TrialWorker {
     }
     const consumer = new TrialConsumer(nameQueue(provider), (job: Job, token = "") => this.#run(job, token), {
       prefix: keyPrefix,
-      connection: connect(),
+      connection: redis,
       skipVersionCheck: true,
       name: this.name,
       concurrency,
@@ -152,30 +152,20 @@ class TrialWorker {
 
   /**
    * Resolves at the end of this process if the server is gone: it must not keep the process from ending. Waits for it as
-   * long as there are answers, which would be paid for again.
+   * long as there are answers, which would be paid for again, and then says so, and how to end the process.
    */
   async waitForLoss(): Promise<void> {
-    const explaining = setTimeout(() => this.#explainWait(), patienceMs);
+    const explaining = setTimeout(() => {
+      const answers = count(this.#delivering.size, "answer");
+      const press = this.#io.signal.aborted ? "Press Ctrl-C again" : "Press Ctrl-C twice";
+      this.#io.err(
+        `Waiting for the queue at ${this.#broker.name} to take ${answers}. ${press} to quit without: the trials are then paid for again.\n`,
+      );
+    }, patienceMs);
     while (this.#delivering.size > 0) await Promise.allSettled(this.#delivering);
     clearTimeout(explaining);
-    await this.#broker.stopWaiting();
-    this.#lost.abort();
-  }
-
-  /** Says what keeps this process from ending, and how to end it. */
-  #explainWait(): void {
-    const { size } = this.#delivering;
-    const press = this.#io.signal.aborted ? "Press Ctrl-C again" : "Press Ctrl-C twice";
-    this.#io.err(
-      printableLines(
-        `Waiting for the queue at ${this.#broker.name} to take ${count(size, "answer")}. ${press} to quit without: the trials are then paid for again.`,
-      ),
-    );
-  }
-
-  describeWork(): string {
-    const trials = `${this.#done} trials run`;
-    return this.#returned > 0 ? `${trials}, ${this.#returned} returned to the queue` : trials;
+    this.#broker.stopWaiting();
+    await this.#broker.lost;
   }
 
   async close(): Promise<void> {
@@ -190,26 +180,24 @@ class TrialWorker {
   async #run(job: Job, token: string): Promise<void> {
     const { data } = jobSchema.safeParse(job.data);
     // Not from a coordinator, so nobody waits for the answer.
-    if (!data || job.id !== nameJob(data.run, cellKey(data.cell))) return;
+    if (!data || job.id !== nameJob(data.run, data.cell)) return;
     if (this.#ending.signal.aborted) return await this.#returnJob(job, token);
     this.#inFlight++;
     try {
-      const plan = await this.#insist(() => this.#broker.redis.get(nameLease(data.run)));
-      if (plan === null) throw new LostPlan("no process waits for their answers");
-      if (plan !== data.plan) return;
       const trial = await this.#runTrial(data);
       const isInterrupted = trial.outcome.kind === "broken" && trial.outcome.stage === "cancelled";
       if (isInterrupted && this.#io.signal.aborted) return await this.#returnJob(job, token);
       await this.#answer(data, job.id, JSON.stringify(trial));
-      this.#done++;
+      this.done++;
     } catch (thrown) {
-      if (thrown instanceof LostPlan) this.#reportDropped(data, thrown.message);
-      else if (thrown instanceof Refusal) {
-        await this.#refuse(data, thrown.message);
-        // This worker is about to stop. Leave the job to others.
-        await job.moveToDelayed(Date.now() + 1_000, token).catch(this.#broker.reportRefusal);
-        this.#returned++;
-        throw new this.#broker.bullmq.DelayedError();
+      if (thrown instanceof LostPlan) {
+        // A run that still waits for the answers puts what it needs on the server again: first the plan, then the job.
+        if (!this.#dropped.has(data.run))
+          this.#io.err(printableLines(`Dropping the trials of the run ${data.run}: ${thrown.message}.`));
+        this.#dropped.add(data.run);
+      } else if (thrown instanceof Refusal || thrown instanceof EvalsError) {
+        await this.#refuse(data, thrown);
+        await this.#returnJob(job, token);
       } else if (this.#ending.signal.aborted && isTemporary(thrown)) await this.#returnJob(job, token);
       else throw thrown instanceof this.#broker.bullmq.WaitingError ? thrown : redactError(thrown, this.#io);
     } finally {
@@ -218,25 +206,20 @@ class TrialWorker {
     }
   }
 
-  /** A run that still waits for the answers puts what it needs on the server again: first the plan, then the job. */
-  #reportDropped({ run }: TrialJob, reason: string): void {
-    if (this.#dropped.has(run)) return;
-    this.#dropped.add(run);
-    this.#io.err(printableLines(`Dropping the trials of the run ${run}: ${reason}.`));
-  }
-
   async #runTrial(job: TrialJob): Promise<Trial> {
-    const opened = this.#plans.get(job.plan) ?? this.#open(job.plan);
+    const hash = await this.#insist(() => this.#broker.redis.get(nameLease(job.run)));
+    if (hash === null) throw new LostPlan("no process waits for their answers");
+    const opened = this.#plans.get(hash) ?? this.#open(hash);
     opened.inFlight++;
     try {
-      const plan = await opened.plan;
-      const trial = await runTrial(plan.find(job), plan.workspace.context, this.#io.signal);
+      const { find, context } = await opened.plan;
+      const trial = await runTrial(find(job), context, this.#io.signal);
       // The model answers no more requests. Open the plan again for the next trial: a resumed run asks it again.
-      if (trial.outcome.kind === "broken" && trial.outcome.again) this.#plans.delete(job.plan);
+      if (trial.outcome.kind === "broken" && trial.outcome.again) this.#plans.delete(hash);
       return trial;
     } finally {
       opened.inFlight--;
-      if (opened.inFlight === 0 && this.#plans.get(job.plan) !== opened) await closePlan(opened);
+      if (opened.inFlight === 0 && this.#plans.get(hash) !== opened) await closePlan(opened);
     }
   }
 
@@ -258,9 +241,9 @@ class TrialWorker {
     const { redis } = this.#broker;
     if ((await this.#insist(() => redis.strlen(namePlan(hash)))) > maxPlanBytes)
       throw new Refusal("the plan of the run is too large");
-    const sealed = await this.#insist(() => redis.get(namePlan(hash)));
-    const plan = readOrRefuse(() => openPlan(sealed ?? "", hash));
-    if (!plan) throw new LostPlan(`their plan ${sealed === null ? "is not on the server" : "does not match its hash"}`);
+    const text = await this.#insist(() => redis.get(namePlan(hash)));
+    const plan = openPlan(text ?? "", hash);
+    if (!plan) throw new LostPlan(`their plan ${text === null ? "is not on the server" : "does not match its hash"}`);
     this.#io.err(printableLines(`Opening ${plan.suites.map(({ file }) => file).join(", ")}.`));
     return await openPlanHere(plan, this.#permissions, this.#io);
   }
@@ -288,10 +271,11 @@ class TrialWorker {
     }
   }
 
-  async #refuse(job: TrialJob, reason: string): Promise<void> {
+  async #refuse(job: TrialJob, thrown: Refusal | EvalsError): Promise<void> {
     if (this.#ending.signal.aborted) return;
     this.#end("refused");
-    const safe = excerpt(knownSecrets(this.#io.env).redact(reason), 4_000);
+    const reason = thrown instanceof Refusal ? thrown.message : thrown.problems.map((one) => one.message).join(" ");
+    const safe = excerpt(knownSecrets(this.#io.env).redact(reason).replace(/\.$/, ""), 4_000);
     const message = `The plan of the run ${job.run} does not match this worker: ${safe}.`;
     const hint = "Check out the files that the run was started with, and start the worker again.";
     printProblem(this.#io)({ severity: "error", message, hint });
@@ -300,9 +284,8 @@ class TrialWorker {
 
   /** Returns a job to the queue for another worker. If the server does not take it, it returns when its lock expires. */
   async #returnJob(job: Job, token: string): Promise<never> {
-    this.#returned++;
-    const lost = once(this.#lost.signal, "abort");
-    await Promise.race([job.moveToWait(token).catch(this.#broker.reportRefusal), lost]);
+    this.returned++;
+    await Promise.race([job.moveToWait(token).catch(this.#broker.reportRefusal), this.#broker.lost]);
     throw new this.#broker.bullmq.WaitingError();
   }
 }
@@ -319,12 +302,4 @@ function redactError(thrown: unknown, { env }: Io): Error {
   const error = new Error(excerpt(knownSecrets(env).redact(messageOf(thrown)), 1_000));
   error.stack = error.message;
   return error;
-}
-
-function readOrRefuse<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (thrown) {
-    throw new Refusal(`the plan of the run cannot be read: ${excerpt(messageOf(thrown), 500)}`);
-  }
 }
