@@ -56,6 +56,11 @@ const procedure =
   "if there is one), and adopted only if no case loses 15 points or more. Exit code 0 for any verdict, 3 when the " +
   "experiment was stopped or too many trials went unanswered.";
 
+const harmUnsteadyFlag = number(
+  "Loss to rule out for cases with a pass rate below 85% (default: 0.15, as for all); 0.25 saves a third of the trials",
+  { above: 0, below: 1, percent: true },
+);
+
 export const variantsCommand = defineCommand({
   command: "variants [file] [path]",
   describe: "Test other wordings of the tools, and report whether one should be adopted",
@@ -71,10 +76,7 @@ export const variantsCommand = defineCommand({
     of: text("With --output: write this variant, whether it won or not"),
     margin: marginFlag("Smallest gain that is worth a change"),
     "harm-cases": texts("Rule out a loss only for cases whose id matches this pattern (default: all); saves trials"),
-    "harm-unsteady": number(
-      "Loss to rule out for cases with a pass rate below 85% (default: 0.15, as for all); 0.25 saves a third of the trials",
-      { above: 0, below: 1, percent: true },
-    ),
+    "harm-unsteady": harmUnsteadyFlag,
     baselines: baselinesFlag,
     ...suiteFlags,
     resume: resumeFlag,
@@ -136,10 +138,7 @@ export const improveCommand = defineCommand({
       "Write a patch of the sources to this file, where an old text stands exactly once; `git apply` makes it",
     ),
     margin: marginFlag("Smallest gain that is worth a change"),
-    "harm-unsteady": number(
-      "Loss to rule out for cases with a pass rate below 85% (default: 0.15, as for all); 0.25 saves a third of the trials",
-      { above: 0, below: 1, percent: true },
-    ),
+    "harm-unsteady": harmUnsteadyFlag,
     baselines: baselinesFlag,
     format: choice("Output format", ["terminal", "markdown"], { default: "terminal" }),
     ...suiteFlags,

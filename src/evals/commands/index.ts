@@ -1,9 +1,12 @@
+import { lstatSync } from "node:fs";
+import { resolve } from "node:path";
 import { knownSecrets } from "../base/secrets/secrets.ts";
-import { EvalsError, type ExitCode, exitCodes } from "../base/types/errors.ts";
-import type { Io } from "../base/types/io.ts";
+import { EvalsError, type ExitCode, exitCodes, usageError } from "../base/types/errors.ts";
+import { type Io, isCi } from "../base/types/io.ts";
+import { type Project, projectFiles } from "../input/suites/projectFile.ts";
 import { safeJsonParts } from "../reports/escape.ts";
 import type { Command } from "./command.ts";
-import { findCommand, nameCommand, parseWords, renderHelp, toCamelCase } from "./commandLine.ts";
+import { findCommand, nameCommand, parseWords, readValue, renderHelp, toCamelCase } from "./commandLine.ts";
 import { blameCommand, improveCommand, judgeCommand, variantsCommand } from "./experiments.ts";
 import { readServerEnv } from "./flags.ts";
 import {
@@ -17,7 +20,6 @@ import {
   searchCommand,
   toolsCommand,
 } from "./inspection.ts";
-import { readProject } from "./project.ts";
 import { cleanCommand, compareCommand, mergeCommand, showCommand, viewCommand } from "./records.ts";
 import { baselineCommand, runCommand, workerCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";
@@ -110,6 +112,83 @@ export async function callCommand(
     if (!result || !(error instanceof EvalsError)) throw error;
     return { ...finish(error.exitCode), error };
   }
+}
+
+/** The commands that call models. To others, a flag of the same name can mean something else. */
+const asking: ReadonlySet<string> = new Set(["run", "variants", "improve"]);
+/** The folders of records and baselines, and how models are reached, are the same for every command. */
+const everywhere: ReadonlySet<string> = new Set(["out", "baselines", "baseUrl", "header", "claudePath"]);
+
+/** Commands that only read records: they do without a configuration in code that is not trusted. */
+const reading: ReadonlySet<string> = new Set(["show", "view", "clean", "merge", "compare"]);
+
+/**
+ * The options of `evals.config.*` in the working directory that a command takes, without those that are given, and its
+ * settings of single suites. Code is loaded, and programs and addresses that data names are used, only after trust. Throws
+ * EvalsError, with the place in the file, for a value that the flag of that name does not take.
+ */
+async function readProject(
+  command: Command,
+  given: ReadonlySet<string>,
+  io: Io,
+): Promise<{ options: object; suiteSettings?: Project["suites"] }> {
+  const name = nameCommand(command);
+  const file = findProjectFile(io);
+  if (file === undefined) return { options: {} };
+  const { claimCode, claimOptions, findUntrusted, requireTrust } = await import("../experiments/workspace/trust.ts");
+  const isCode = !/\.(?:json|ya?ml)$/.test(file);
+  const takesNothing =
+    !asking.has(name) && !Object.keys(command.flags).some((flag) => everywhere.has(toCamelCase(flag)));
+  const isUsed = !takesNothing && !reading.has(name) && (name !== "lint" || given.has("judge"));
+  if (isCode) {
+    const claims = [await claimCode(file, file, io)];
+    if (isUsed) await requireTrust(claims, io);
+    else if ((await findUntrusted(claims, io)).length > 0) return { options: {} };
+  }
+  const project = await loadProjectFile(file, io);
+  const options: Record<string, unknown> = {};
+  for (const [flag, definition] of Object.entries(command.flags)) {
+    const option = toCamelCase(flag);
+    const hasMeaning = asking.has(name) || everywhere.has(option);
+    if (!hasMeaning || given.has(option) || !(option in project.options)) continue;
+    try {
+      options[option] = readValue(`--${flag}`, definition, project.options[option]);
+    } catch (error) {
+      if (!(error instanceof EvalsError)) throw error;
+      const [{ message, hint } = { message: error.message, hint: undefined }] = error.problems;
+      throw usageError(`"${option}": ${message}`, hint, project.location(option));
+    }
+  }
+  if (!isCode && isUsed) await requireTrust(await claimOptions(options, file, io), io);
+  const takesSettings = asking.has(name) || name === "blame" || name === "worker";
+  return { options, ...(takesSettings && { suiteSettings: project.suites }) };
+}
+
+/** The project file in the working directory. Throws a usage error if there are two. */
+function findProjectFile({ cwd }: Io): string | undefined {
+  // Also a link that leads nowhere: whoever wrote it expects its settings to apply.
+  const exists = (name: string) => lstatSync(resolve(cwd, name), { throwIfNoEntry: false }) !== undefined;
+  const [file, second] = projectFiles.filter(exists);
+  if (second !== undefined) throw usageError(`There are both ${file} and ${second}.`, "Keep one of them.");
+  return file;
+}
+
+/** Imports the loader only if there is a file: importing it takes longer than most commands run. */
+async function loadProjectFile(file: string, { cwd, env }: Io): Promise<Project> {
+  const [{ loadProject }, { projectSchema: schema }] = await Promise.all([
+    import("../input/suites/projectFile.ts"),
+    import("./projectSchema.ts"),
+  ]);
+  const project = await loadProject(file, { schema, cwd, isCi: isCi(env) });
+  const { headers, ...options } = project.options;
+  if (headers === undefined) return project;
+  // As the flag --header takes them.
+  const header = Object.entries(headers as Record<string, string>).map(([name, value]) => `${name}=${value}`);
+  return {
+    ...project,
+    options: { ...options, header },
+    location: (name) => project.location(name === "header" ? "headers" : name),
+  };
 }
 
 function helpText(): string {

@@ -55,12 +55,8 @@ export const queriesCommand = defineCommand({
     writer: text("Language model that writes queries for the tools of the suite, or for the skills (default: none)"),
     from: texts("Files or folders with conversations of users, whose queries become cases (default: none)"),
     replace: texts("Further text to replace in the queries of --from, such as a name; repeatable"),
-    "accept-all": {
-      type: "boolean",
-      default: false,
-      describe: "Take every query without a review; each later report says so",
-    },
-    yes: { alias: "y", type: "boolean", default: false, describe: "Do not ask for confirmation before spending" },
+    "accept-all": toggle("Take every query without a review; each later report says so"),
+    yes: { alias: "y", ...toggle("Do not ask for confirmation before spending") },
     out: outFlag,
     ...requestFlags,
   },
@@ -231,7 +227,7 @@ export const probeCommand = defineCommand({
     runs: number("Maximum inputs per tool and kind of probe", { min: 1, max: 100_000, integer: true, default: 5 }),
     seed: number("Seed of the generated inputs (default: random, printed)", seedRange),
     timeout: number("Timeout of one call, in seconds", { above: 0, max: 3600, default: 10 }),
-    yes: { alias: "y", type: "boolean", default: false, describe: "Make the calls without asking for consent" },
+    yes: { alias: "y", ...toggle("Make the calls without asking for consent") },
     call: texts('Make this call instead: {"tool": "...", "arguments": {...}}; repeatable, executed in order'),
     severity: severityFlag,
     profile: choice(

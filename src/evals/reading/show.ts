@@ -162,17 +162,11 @@ function selectTrials(
   };
 }
 
-type HistoryOptions = {
-  suite?: readonly string[] | undefined;
-  model?: readonly string[] | undefined;
-  /** The number of the newest runs of each suite and model. */
-  limit: number;
-  format: "terminal" | "markdown" | "json";
-  out: string;
-};
+/** `limit`: the number of the newest runs of each suite and model. */
+type HistoryOptions = Pick<ShowOptions, "suite" | "model" | "limit" | "out"> & Pick<TrialOptions, "format">;
 
 /** `evals show --history`: prints the results of every suite on every model, run by run. Throws if there is no run. */
-export async function showHistory(options: HistoryOptions, io: Io): Promise<ExitCode> {
+async function showHistory(options: HistoryOptions, io: Io): Promise<ExitCode> {
   const { suite, model, format, out } = options;
   const histories = await readHistories(resolve(io.cwd, out), options, printProblem(io));
   if (histories.length === 0)
@@ -205,6 +199,7 @@ async function readHistories(
   }
   return makeHistories(runs);
 }
+
 /** The report: the runs of each suite and model, newest first, with changes of the tool list. */
 function historyDocument(histories: readonly History[]): Block[] {
   const [before, last] = histories[0]?.runs.slice(-2) ?? [];

@@ -152,11 +152,16 @@ export async function writeBaseline(file: string, baseline: Baseline): Promise<v
 
 /** Reads a baseline; undefined if there is no file. Throws EvalsError for one that is invalid or edited by hand. */
 export async function readBaseline(file: string): Promise<Baseline | undefined> {
-  const text = await readRegularFile(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw usageError(`The baseline cannot be read: ${error.message}.`, undefined, { file });
-  });
+  const text = await readIfPresent("The baseline", file);
   return text === undefined ? undefined : parseBaseline(text, file);
+}
+
+/** The text of a file, or undefined if there is none. Throws a usage error about `what` if it cannot be read. */
+export async function readIfPresent(what: string, file: string): Promise<string | undefined> {
+  return await readRegularFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw usageError(`${what} cannot be read: ${error.message}.`, undefined, { file });
+  });
 }
 
 function parseBaseline(text: string, file: string): Baseline {
@@ -249,10 +254,7 @@ export function nightsFile(baseline: string): string {
  * error with the line that cannot be read.
  */
 export async function readNights(file: string, of: NightsKey): Promise<Night[]> {
-  const text = await readRegularFile(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw usageError(`The nights cannot be read: ${error.message}.`, undefined, { file });
-  });
+  const text = await readIfPresent("The nights", file);
   const lines = text?.split(/\r?\n/).filter((line) => line !== "") ?? [];
   if (lines.length === 0) return [];
   const head = parseLine(headSchema, lines[0] ?? "", { file, line: 1 });

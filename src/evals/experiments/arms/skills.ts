@@ -1,9 +1,9 @@
 import { getOrAdd } from "../../base/collections.ts";
-import { wilson } from "../../base/stats/intervals.ts";
 import type { AboutSkills, RunSummary, SkillsSummary } from "../../base/types/run.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { type Block, makeColumns, section, table, text } from "../../reports/document.ts";
 import { integer, percent, range } from "../../reports/format.ts";
+import { estimate } from "../results/figures.ts";
 import { Ranking } from "../results/tally.ts";
 
 type Counts = { truePositives: number; falsePositives: number; falseNegatives: number; trueNegatives: number };
@@ -53,12 +53,11 @@ export class SkillTally {
   }
 }
 
-function estimateShare(right: number, wrong: number) {
-  const interval = wilson({ passed: right, trials: right + wrong });
-  return interval ? { rate: right / (right + wrong), interval } : null;
-}
-
 type Share = SkillsSummary["skills"][number]["recall"];
+
+function estimateShare(right: number, wrong: number): Share {
+  return estimate({ passed: right, trials: right + wrong }) ?? null;
+}
 
 /** How well the skills of a run are triggered, by model. */
 export function triggerBlocks({ skills = [] }: RunSummary): Block[] {

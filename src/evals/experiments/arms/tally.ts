@@ -25,41 +25,20 @@ export function listComparedArms(
 ): ComparedArms[] {
   const { arms, lift: skill } = suite;
   const [exposure = allDefinitions] = exposures;
-  return [
-    ...(arms
-      ? [
-          {
-            axis: arms.axis,
-            arms: [
-              { arm: "head", name: arms.first, exposure },
-              ...arms.others.map(({ name }) => ({ arm: name, name, exposure })),
-            ],
-          },
-        ]
-      : []),
-    ...(exposures.length > 1
-      ? [
-          {
-            axis: "exposure" as const,
-            arms: exposures.map((one, at) => {
-              return { arm: at === 0 ? "head" : one.kind, name: nameExposure(one), exposure: one };
-            }),
-          },
-        ]
-      : []),
-    ...(skill === undefined
-      ? []
-      : [
-          {
-            axis: "skill" as const,
-            skill,
-            arms: [
-              { arm: withoutArm, name: "without the skill", exposure },
-              { arm: "head", name: "with the skill", exposure },
-            ],
-          },
-        ]),
-  ];
+  const compared: ComparedArms[] = [];
+  if (arms) {
+    const others = arms.others.map(({ name }) => ({ arm: name, name, exposure }));
+    compared.push({ axis: arms.axis, arms: [{ arm: "head", name: arms.first, exposure }, ...others] });
+  }
+  if (exposures.length > 1) {
+    const name = (one: Exposure, at: number) => ({ arm: at === 0 ? "head" : one.kind, name: nameExposure(one) });
+    compared.push({ axis: "exposure", arms: exposures.map((one, at) => ({ ...name(one, at), exposure: one })) });
+  }
+  if (skill !== undefined) {
+    const without = { arm: withoutArm, name: "without the skill", exposure };
+    compared.push({ axis: "skill", skill, arms: [without, { arm: "head", name: "with the skill", exposure }] });
+  }
+  return compared;
 }
 
 /** The graded trials and how many of them passed, or met something else. */

@@ -2,7 +2,7 @@ import { sumOf } from "../../base/collections.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import { wilson } from "../../base/stats/intervals.ts";
 import type { SuiteSummary } from "../../base/types/run.ts";
-import type { Block, Estimate, Figure, GridCell } from "../../reports/document.ts";
+import type { Block, Figure, GridCell } from "../../reports/document.ts";
 import { count, integer, ratio } from "../../reports/format.ts";
 import { Counter } from "./tally.ts";
 import { redFirst } from "./text.ts";
@@ -14,7 +14,7 @@ const limits = { rows: 60, columns: 10, intervals: 12 } as const;
 type Row = Extract<Figure, { type: "intervals" }>["rows"][number];
 
 /** A pass rate with its Wilson interval; undefined without trials. */
-function estimate(counts: Counts): Estimate | undefined {
+export function estimate(counts: Counts) {
   const interval = wilson(counts);
   return interval && { rate: counts.passed / counts.trials, interval };
 }

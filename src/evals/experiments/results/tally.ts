@@ -43,16 +43,6 @@ export class Counter {
   }
 }
 
-/** Shared by all empty counters, which are most counters of a run. Never modified. */
-const noCounts = new Counter();
-
-/** Adds to, or subtracts from, the count of a name. Returns the counter. */
-function addTo(counter: Counter, name: string, by: number): Counter {
-  const own = counter === noCounts ? new Counter() : counter;
-  own.add(name, by);
-  return own;
-}
-
 /** Counts values, such as pairs of an expected and a picked tool, which are identified by their JSON. */
 export class Ranking<T extends object> {
   readonly #counts = new Map<string, T & { n: number }>();
@@ -142,11 +132,11 @@ export class CaseTally {
   notGradable = 0;
   /** Time of all trials, from query to score, in milliseconds. */
   ms = 0;
-  outcomes = noCounts;
-  stages = noCounts;
-  reasons = noCounts;
+  readonly outcomes = new Counter();
+  readonly stages = new Counter();
+  readonly reasons = new Counter();
   /** What failed trials did: their outcome and pick, on two lines. */
-  missed = noCounts;
+  readonly missed = new Counter();
   /** Passes and graded trials of each paraphrase of the query. */
   readonly paraphrases: readonly { passed: number; trials: number }[];
   /** Trials without a grade so far, which may be repeated. Created for the first of them. */
@@ -175,16 +165,16 @@ export class CaseTally {
     this.ms += by * ms;
     if (outcome.kind === "broken") {
       this.broken += by;
-      this.stages = addTo(this.stages, outcome.stage, by);
-      this.reasons = addTo(this.reasons, `broken (${outcome.stage}): ${outcome.message}`, by);
+      this.stages.add(outcome.stage, by);
+      this.reasons.add(`broken (${outcome.stage}): ${outcome.message}`, by);
       return;
     }
     if (!verdict || verdict.grade === "not-gradable") {
       this.notGradable += by;
-      if (verdict) this.reasons = addTo(this.reasons, `not gradable: ${verdict.reason}`, by);
+      if (verdict) this.reasons.add(`not gradable: ${verdict.reason}`, by);
       return;
     }
-    this.outcomes = addTo(this.outcomes, readOutcome(verdict), by);
+    this.outcomes.add(readOutcome(verdict), by);
     const asked = this.paraphrases[paraphraseAt(cell.trial, this.paraphrases.length)];
     if (asked) {
       asked.trials += by;
@@ -193,9 +183,8 @@ export class CaseTally {
     if (verdict.grade === "pass") this.passed += by;
     else {
       this.failed += by;
-      this.missed = addTo(this.missed, `${readOutcome(verdict)}\n${verdict.picked}`, by);
-      for (const check of verdict.checks)
-        if (check.met === "no") this.reasons = addTo(this.reasons, describeFailure(check), by);
+      this.missed.add(`${readOutcome(verdict)}\n${verdict.picked}`, by);
+      for (const check of verdict.checks) if (check.met === "no") this.reasons.add(describeFailure(check), by);
     }
   }
 }

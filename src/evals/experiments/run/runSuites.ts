@@ -8,21 +8,30 @@ import {
 } from "../../asking/trials/plan.ts";
 import type { PlanEnd } from "../../asking/trials/runPlan.ts";
 import { printableLines } from "../../base/text/display.ts";
-import { type ExitCode, exitCodes } from "../../base/types/errors.ts";
+import { type ExitCode, exitCodes, printProblem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Model } from "../../base/types/model.ts";
-import type { PartialRun, RunManifest } from "../../base/types/run.ts";
+import type { PartialRun, RunManifest, ShardReport } from "../../base/types/run.ts";
 import type { Suite } from "../../base/types/suite.ts";
+import { count } from "../../reports/format.ts";
 import { printJson } from "../../reports/result.ts";
-import { planChecks, runCheck } from "../check/ask.ts";
-import { planDrift, runDrift } from "../drift/ask.ts";
+import { planChecks, recordPlacebos, runCheck } from "../check/ask.ts";
+import { planDrift, recordNights, runDrift } from "../drift/ask.ts";
 import { createManifest, indexToolsets } from "../pipeline/manifest.ts";
-import { runOnRecord } from "../pipeline/pipeline.ts";
+import { type RecordedRun, runOnRecord } from "../pipeline/pipeline.ts";
 import { chooseTier } from "../pipeline/price.ts";
 import type { OpenRecord } from "../pipeline/record.ts";
 import { pickRecorded, type Resumed } from "../pipeline/recordedOptions.ts";
 import type { RunQueue } from "../queue/asker.ts";
-import { refuseMissingReporters } from "../reporting/report.ts";
+import { exportTraces, parseCollector } from "../reporting/otlp.ts";
+import {
+  printForm,
+  printRun,
+  refuseMissingReporters,
+  writeGithubFiles,
+  writeReport,
+  writeReports,
+} from "../reporting/report.ts";
 import { interleaveArms } from "../workspace/arms.ts";
 import { listFurtherExposures, verifySearches, warnOfSmallWindows } from "../workspace/exposures.ts";
 import { chooseSeed } from "../workspace/models.ts";
@@ -45,7 +54,7 @@ export async function runSuites(
   const { suites, models, cases, context, judge } = workspace;
   const shard = options.shard === undefined ? undefined : parseShard(options.shard);
   await refuseMissingReporters(options.reporter, io.cwd);
-  if (options.otlp !== undefined) (await import("../reporting/otlp.ts")).parseCollector(options.otlp, io);
+  if (options.otlp !== undefined) parseCollector(options.otlp, io);
   const seed = resumed?.manifest.seed ?? chooseSeed(models, options);
   const further = listFurtherExposures(options);
   const compared = { exposures: further.length, inArms: workspace.armCases.length };
@@ -100,7 +109,7 @@ export async function runSuites(
   const costly = { checks: forecasts.checks.filter(isCostly), nights: forecasts.nights.filter(isCostly) };
   for (const line of describeForecasts(costly)) io.err(printableLines(line));
   const typical = [...forecasts.checks.map((one) => one.typical), ...forecasts.nights.map((one) => one.trials)];
-  const running = runOnRecord(
+  const finished = await runOnRecord(
     {
       manifest,
       resumed,
@@ -136,8 +145,6 @@ export async function runSuites(
     queue ? { ...options, concurrency: queue.concurrency } : options,
     io,
   );
-  // Reports are loaded during the first trials.
-  const [finished, { reportRun }] = await Promise.all([running, import("./runEnd.ts")]);
   // Bound, because a closure would keep the workspace in memory.
   return reportRun.bind(undefined, finished, options, io);
 }
@@ -185,4 +192,70 @@ async function runEach(
     }
   }
   return "complete";
+}
+
+/** Writes the reports of a run, prints the requested ones, explains a regression on request, and says how to resume. */
+async function reportRun(finished: RecordedRun<{ end: PlanEnd }>, options: RunOptions, io: Io): Promise<ExitCode> {
+  if (options.shard !== undefined) return reportShard(finished, options, io);
+  const { dir, manifest, summary, trials, end, why } = finished;
+  const { accept, blame } = options;
+  const input = { summary, manifest, followUp: end === "complete" ? { accept, blame } : {} };
+  await writeReports(dir, { ...input, trials }, io);
+  if (end === "complete") {
+    await recordNights(summary, manifest);
+    await recordPlacebos(summary, manifest);
+  }
+  if (!options.json) printRun(input, false, io);
+  const blaming = blame && end === "complete" ? await import("../blame/ask.ts") : undefined;
+  const blamed = await blaming?.blameRun(dir, options, io);
+  const blameText = blamed && blaming?.blameMarkdown(blamed);
+  if (blameText !== undefined) await writeReport(dir, "blame.md", blameText, io);
+  if (options.json) {
+    const blames = blamed && blaming?.describeBlames(blamed);
+    printRun({ ...input, summary: { ...summary, ...(blames && { blame: blames }) } }, true, io);
+  } else if (blamed && blaming) {
+    io.out("\n");
+    blaming.printBlame(blamed, false, io);
+  }
+  if (options.reporter?.includes("github")) await writeGithubFiles(dir, input, blameText, io);
+  for (const form of options.reporter ?? []) await printForm(form, { ...input, dir }, options.json, io);
+  if (options.otlp !== undefined) {
+    const problem = await exportTraces({ dir, run: manifest.id }, options.otlp, io);
+    if (problem) printProblem(io)(problem);
+  }
+  if (accept && end === "complete") {
+    const { acceptRun } = await import("../baseline/accept.ts");
+    await acceptRun(dir, options, io);
+  }
+  if (end !== "complete") {
+    const { missing } = summary.totals;
+    const record = options.out === "reports" ? manifest.id : dir;
+    const lost = missing > 0 ? `: ${count(missing, "trial")} ${missing === 1 ? "is" : "are"} missing` : "";
+    io.err(printableLines(`${why}${lost}. Resume with: evals run --resume ${record}`));
+  }
+  return end === "cancelled" ? io.signalExitCode() : (summary.exitCode as ExitCode);
+}
+
+/** Reports a shard. Nothing is decided before the shards are merged. */
+function reportShard(
+  { dir, manifest, summary, end, why }: RecordedRun<{ end: PlanEnd }>,
+  { shard, json }: RunOptions,
+  io: Io,
+): ExitCode {
+  const { broken } = summary.totals;
+  const recorded = summary.totals.trials - summary.totals.missing;
+  const exitCode = end === "complete" ? exitCodes.passed : exitCodes.incomplete;
+  const facts: ShardReport = { run: manifest.id, dir, shard: shard ?? "", trials: recorded, broken, exitCode };
+  if (json) printJson(facts, [], io);
+  else
+    io.out(
+      printableLines(
+        `Shard ${shard}: ${count(recorded, "trial")} recorded, ${broken} broken. Nothing is decided yet.`,
+        `Record: ${dir}`,
+        "Next: when all shards are complete, `evals merge <their folders>`.",
+      ),
+    );
+  if (end === "complete") return exitCode;
+  io.err(printableLines(`${why}. Resume with: evals run --resume ${dir}`));
+  return end === "cancelled" ? io.signalExitCode() : exitCode;
 }

@@ -31,21 +31,14 @@ export function interleaveArms(
   armCases: readonly PlannedCase[],
 ): PlannedCase[] {
   const lists = new ChangedLists();
+  const removeSkill = (toolset: Toolset, skill: string) =>
+    lists.change(toolset, skill, ({ name }) => name !== skillEntryName(skill));
   const key = ({ suite, case: one }: PlannedCase) => JSON.stringify([suite.name, one.id]);
   const inArms = groupBy(armCases, key);
   return cases.flatMap((head) => {
     const exposures = further.map((kind) => ({ ...head, arm: kind, exposure: kind }));
     const { lift } = head.suite;
-    const without =
-      lift === undefined
-        ? []
-        : [
-            {
-              ...head,
-              arm: withoutArm,
-              toolset: lists.change(head.toolset, lift, ({ name }) => name !== skillEntryName(lift)),
-            },
-          ];
+    const without = lift === undefined ? [] : [{ ...head, arm: withoutArm, toolset: removeSkill(head.toolset, lift) }];
     return [head, ...exposures, ...without, ...(inArms.get(key(head)) ?? [])];
   });
 }

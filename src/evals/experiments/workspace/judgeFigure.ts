@@ -9,11 +9,11 @@ import {
   opinions,
 } from "../../asking/scoring/judge.ts";
 import { sumOf } from "../../base/collections.ts";
-import { readRegularFile } from "../../base/files/files.ts";
 import { kappa, wilson } from "../../base/stats/intervals.ts";
 import { intervalSchema } from "../../base/types/check.ts";
 import { formatIssues, messageOf, usageError } from "../../base/types/errors.ts";
 import { parseBoundedJson } from "../../base/types/json.ts";
+import { readIfPresent } from "../../records/baseline.ts";
 import { count, integer } from "../../reports/format.ts";
 
 /** A count out of a total, with the interval of the rate; null if the total is 0. */
@@ -75,10 +75,7 @@ export async function readJudgeFigure(
   judge: string,
 ): Promise<{ figure: JudgeFigure; sentence: string } | undefined> {
   const file = judgeFigureFile(dir, judge);
-  const text = await readRegularFile(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw usageError(`The judge's figure cannot be read: ${error.message}.`, undefined, { file });
-  });
+  const text = await readIfPresent("The judge's figure", file);
   if (text === undefined) return undefined;
   const figure = parseFigure(text, file);
   if (figure.judge !== judge || figure.prompt !== hashPrompt()) return undefined;

@@ -5,6 +5,7 @@ import type { CustomOptions } from "../../asking/models/custom.ts";
 import type { LocalOptions } from "../../asking/models/local/local.ts";
 import type { ReplayOptions } from "../../asking/models/replay.ts";
 import { refuseAsJudge } from "../../asking/trials/judge.ts";
+import { defined } from "../../base/collections.ts";
 import { createFetch } from "../../base/network.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { nearest } from "../../base/text/nearest.ts";
@@ -131,21 +132,14 @@ export async function openWriter(id: string, options: RequestOptions, io: Io): P
 }
 
 async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelOptions> {
-  const { baseUrl, header, maxTokens, timeout, retries, effort, claudePath } = options;
+  const { baseUrl, header: headers, maxTokens, timeout, retries, effort, claudePath, budget: maxCostUsd } = options;
   const prices = options.prices === undefined ? undefined : readPrices(resolve(io.cwd, options.prices));
+  const timeoutMs = timeout === undefined ? undefined : timeout * 1000;
   return {
     env: io.env,
     cwd: io.cwd,
     io,
-    ...(baseUrl !== undefined && { baseUrl }),
-    ...(header !== undefined && { headers: header }),
-    ...(maxTokens !== undefined && { maxTokens }),
-    ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
-    ...(retries !== undefined && { retries }),
-    ...(effort !== undefined && { effort }),
-    ...(claudePath !== undefined && { claudePath }),
-    ...(options.budget !== undefined && { maxCostUsd: options.budget }),
-    ...(prices && { prices }),
+    ...defined({ baseUrl, headers, maxTokens, timeoutMs, retries, effort, claudePath, maxCostUsd, prices }),
     ...(options.free && { free: true }),
     ...(options.dryRun && { isDryRun: true }),
     ...(options.queue !== undefined && { isAskedElsewhere: true }),
@@ -183,10 +177,10 @@ function refuseUnpriced(model: Model): void {
 /** The options of all providers; each reads those that it needs. */
 export type ModelOptions = ClaudeCodeOptions & ReplayOptions & CustomOptions & LocalOptions;
 
-/** How to open a model. `takes`: what may follow the provider in its id, after a colon. */
+/** How to open a model. `takes`: what may follow the provider in its id, after a colon; default: a name. */
 type Provider = {
   example: string;
-  takes: "name" | "nothing" | "either";
+  takes?: "nothing" | "either";
   open(id: string, name: string, options: ModelOptions): Promise<Model>;
 };
 
@@ -194,7 +188,6 @@ type Provider = {
 function createLocal(server: keyof typeof localServers): Provider {
   return {
     example: `${server}:<name>`,
-    takes: "name",
     open: async (id, name, options) => {
       const own = { ...options, isKeyless: true, baseUrl: resolveLocalUrl(server, options) };
       const model = (await import("../../asking/models/openai.ts")).openai(id, name, own);
@@ -213,12 +206,10 @@ const providers = {
   },
   anthropic: {
     example: "anthropic:claude-sonnet-5-5",
-    takes: "name",
     open: async (...args) => (await import("../../asking/models/anthropic.ts")).anthropic(...args),
   },
   openai: {
     example: "openai:gpt-5",
-    takes: "name",
     open: async (id, name, options) =>
       options.toolSearch
         ? (await import("../../asking/models/openaiResponses.ts")).openaiResponses(id, name, options)
@@ -226,7 +217,6 @@ const providers = {
   },
   ai: {
     example: "ai:<package>/<model>",
-    takes: "name",
     open: async (...args) => (await import("../../asking/models/aiSdk.ts")).aiSdk(...args),
   },
   ollama: createLocal("ollama"),
@@ -245,27 +235,22 @@ const providers = {
   },
   codex: {
     example: "codex:gpt-6.1-sol",
-    takes: "name",
     open: async (...args) => (await import("../../asking/hosts/codex.ts")).codex(...args),
   },
   copilot: {
     example: "copilot:claude-sonnet-5-5",
-    takes: "name",
     open: async (...args) => (await import("../../asking/hosts/copilot.ts")).copilot(...args),
   },
   goose: {
     example: "goose:anthropic/claude-sonnet-5-5",
-    takes: "name",
     open: async (...args) => (await import("../../asking/hosts/goose.ts")).goose(...args),
   },
   replay: {
     example: "replay:<run> or replay:<run>#<model>",
-    takes: "name",
     open: async (...args) => (await import("../../asking/models/replay.ts")).replay(...args),
   },
   custom: {
     example: "custom:<file>",
-    takes: "name",
     open: async (...args) => (await import("../../asking/models/custom.ts")).custom(...args),
   },
 } as const satisfies Record<string, Provider>;
@@ -280,7 +265,7 @@ export async function openModel(id: string, options: ModelOptions): Promise<Mode
   const name = colon < 0 ? "" : id.slice(colon + 1);
   if (!isProvider(provider)) throw await unknownProvider(id, provider, options);
   const { takes, example, open }: Provider = providers[provider];
-  const isNameless = name === "" && (takes === "name" || (takes === "either" && colon >= 0));
+  const isNameless = name === "" && (takes === undefined || (takes === "either" && colon >= 0));
   if (isNameless) throw usageError(`The model id "${id}" has no model name.`, `Write ${example}.`);
   if (takes === "nothing" && colon >= 0) {
     throw usageError(`The model id "${id}" has a name, but "${provider}" takes none.`, `Write ${example}.`);

@@ -133,30 +133,28 @@ export async function claimOptions(
 ): Promise<Claim[]> {
   const listTexts = (...names: string[]) =>
     names.flatMap((name) => [options[name]].flat().filter((value) => typeof value === "string"));
-  const modules = listTexts("model", "judge", "writer", "reporter").flatMap(
-    (id) => /^custom:(.+)$/s.exec(id)?.[1] ?? [],
-  );
+  const claim = (kind: Claim["kind"], texts: readonly string[]) =>
+    texts.map((text): Claim => ({ kind, text, file: from }));
   const asked = listTexts("model", "judge", "writer");
-  const packages = asked.flatMap((id): Claim[] =>
-    id.startsWith("ai:") ? [{ kind: "code", text: id, file: from }] : [],
-  );
-  const code = [...packages, ...(await Promise.all(modules.map((path) => claimCode(path, from, io))))];
-  // Weights are read by native code, and downloaded.
-  const weights = asked.filter((id) => /^local(?::|$)/.test(id));
-  const programs = [...listTexts("claudePath"), ...weights].map(
-    (text): Claim => ({ kind: "program", text, file: from }),
-  );
-  const addresses = listTexts("baseUrl", "otlp", "queue").map((text): Claim => ({ kind: "address", text, file: from }));
+  const modules = [...asked, ...listTexts("reporter")].flatMap((id) => /^custom:(.+)$/s.exec(id)?.[1] ?? []);
   // A header sends what a variable of the environment holds.
   const headers = listTexts("header").map((content): Claim => {
     return { kind: "address", text: `header ${content.split(/[=:]/)[0]}`, file: from, content };
   });
-  const outside = listTexts("out", "baselines").filter((path) =>
-    relative(io.cwd, resolve(io.cwd, path)).startsWith(".."),
-  );
-  const folders = outside.map((text): Claim => ({ kind: "folder", text, file: from }));
-  const calls = claimCalls([{ execute: options.execute as ExecutionPolicy | undefined, file: from }]);
-  return [...code, ...programs, ...addresses, ...headers, ...folders, ...calls];
+  const isOutside = (path: string) => relative(io.cwd, resolve(io.cwd, path)).startsWith("..");
+  return [
+    ...claim(
+      "code",
+      asked.filter((id) => id.startsWith("ai:")),
+    ),
+    ...(await Promise.all(modules.map((path) => claimCode(path, from, io)))),
+    // Weights are read by native code, and downloaded.
+    ...claim("program", [...listTexts("claudePath"), ...asked.filter((id) => /^local(?::|$)/.test(id))]),
+    ...claim("address", listTexts("baseUrl", "otlp", "queue")),
+    ...headers,
+    ...claim("folder", listTexts("out", "baselines").filter(isOutside)),
+    ...claimCalls([{ execute: options.execute as ExecutionPolicy | undefined, file: from }]),
+  ];
 }
 
 /** The calls that files permit to execute beside those of read-only tools. Nothing executes those of a tool list. */
