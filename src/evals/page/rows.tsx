@@ -2,12 +2,11 @@ import type { CSSProperties } from "preact";
 import { sumOf } from "../base/collections.ts";
 import { plain } from "../base/text/display.ts";
 import type { Trial } from "../base/types/trial.ts";
-import { promptTokens } from "../experiments/results/tally.ts";
 import { stateMark } from "../experiments/results/text.ts";
 import type { ArmCounts, PageCase } from "../experiments/run/report/page.ts";
 import { duration, integer, percent, ratio } from "../reports/format.ts";
 import { MarkView } from "./blocks.tsx";
-import { readResult, readSelection, type Shown, toneOf } from "./trials.ts";
+import { readResult, readSelection, type Shown, tokensIn, toneOf } from "./trials.ts";
 
 /** A row of the list: a case, or one of its trials. */
 export type Row = { key: string; one: Shown; trial?: Trial };
@@ -111,7 +110,7 @@ function Meter({ rate, needed, isRed }: { rate: number | undefined; needed: numb
 
 export function TrialRow({ common, trial }: { common: Common; trial: Trial }) {
   const { arm, trial: number, attempt } = trial.cell;
-  const tokens = sumOf(trial.turns, ({ usage }) => promptTokens(usage) + usage.outputTokens);
+  const tokens = sumOf(trial.turns, ({ usage }) => tokensIn(usage) + usage.outputTokens);
   return (
     <div {...common} role="row" class="row trial" aria-level={2} tabIndex={-1}>
       <span role="gridcell" class="twisty">

@@ -2,14 +2,22 @@ import { sumOf } from "../base/collections.ts";
 import { orderBySeed } from "../base/stats/random.ts";
 import { plain } from "../base/text/display.ts";
 import type { Call, StopReason, Trial, Turn } from "../base/types/trial.ts";
-import { promptTokens } from "../experiments/results/tally.ts";
 import { describeListChange, stateMark } from "../experiments/results/text.ts";
 import type { PageCase, PageTrials } from "../experiments/run/report/page.ts";
 import { duration, integer, money } from "../reports/format.ts";
 import { MarkView, Words } from "./blocks.tsx";
 import { describeArm } from "./rows.tsx";
 import { Facts, Folded, Verbatim } from "./text.tsx";
-import { readReason, readResult, readSelection, type Shown, toneOf, writeArguments, writeCall } from "./trials.ts";
+import {
+  readReason,
+  readResult,
+  readSelection,
+  type Shown,
+  tokensIn,
+  toneOf,
+  writeArguments,
+  writeCall,
+} from "./trials.ts";
 
 /** A case: its query, what it expects, and why its trials failed. */
 export function CasePane({ one: { case: one, trials } }: { one: Shown }) {
@@ -80,7 +88,7 @@ export function TrialPane({ one, trial, trials, toolset }: TrialProps) {
           ["Arm", arm === "head" ? undefined : plain(arm)],
           ["Search", discovery?.outcome],
           ["Shown", listShownLevels(trial)],
-          ["Tokens", integer(sumOf(trial.turns, ({ usage }) => promptTokens(usage) + usage.outputTokens))],
+          ["Tokens", integer(sumOf(trial.turns, ({ usage }) => tokensIn(usage) + usage.outputTokens))],
           ["Cost", money(trial.costUsd)],
           ["Time", duration(trial.ms)],
         ]}
@@ -162,7 +170,7 @@ function TurnView({ turn, passed }: { turn: Turn; passed: ReturnType<typeof find
   return (
     <section class="message" aria-label="Reply">
       <p class="meta">
-        Model · {integer(promptTokens(usage))} tokens in, {integer(usage.outputTokens)} out · {duration(ms)}
+        Model · {integer(tokensIn(usage))} tokens in, {integer(usage.outputTokens)} out · {duration(ms)}
       </p>
       {listChange &&
         describeListChange(listChange).map(([label, names]) => (

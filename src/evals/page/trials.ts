@@ -1,7 +1,7 @@
 import { createContext } from "preact";
 import { getOrAdd } from "../base/collections.ts";
 import type { Json } from "../base/types/json.ts";
-import type { Call, Trial } from "../base/types/trial.ts";
+import type { Call, Trial, Usage } from "../base/types/trial.ts";
 import type { CaseState } from "../experiments/results/text.ts";
 import type { PageCase, PageTrials } from "../experiments/run/report/page.ts";
 
@@ -25,6 +25,8 @@ export function readReason({ outcome, verdict }: Trial): string | undefined {
 
 export const toneOf = (trial: Trial): string =>
   ({ passed: "good", failed: "bad" })[readResult(trial) as "passed"] ?? "warn";
+
+export const tokensIn = (usage: Usage): number => usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
 
 /** Arguments as indented JSON; as they are if they are a text, such as one that was cut or is no JSON. */
 export function writeArguments(args: Json | undefined, text = ""): string {

@@ -7,10 +7,10 @@ import { excerpt } from "../../base/text/text.ts";
 import { messageOf, printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { type Broken, budgetedUsd, type Trial } from "../../base/types/trial.ts";
+import type { AskOptions } from "../pipeline/pipeline.ts";
 import { computeTrialCeiling } from "../pipeline/price.ts";
 import type { OpenRecord } from "../pipeline/record.ts";
 import type { Resumed } from "../pipeline/recordedOptions.ts";
-import type { RunOptions } from "../run/runOptions.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import {
   type Broker,
@@ -47,8 +47,16 @@ const unfinished: JobType[] = ["active", "wait"];
 /** The queue of a run whose trials are asked on workers. */
 export type RunQueue = Awaited<ReturnType<typeof connectQueue>>;
 
+/** The options of a run that a queue needs. */
+type QueueOptions = AskOptions & {
+  paths?: readonly string[] | undefined;
+  prices?: string | undefined;
+  baselines: string;
+  rate?: number | undefined;
+};
+
 /** Connects to the queue of `--queue` before anything is opened. Throws like `connectBroker`, and for a partial run. */
-export async function connectQueue(url: string, options: RunOptions, resumed: Resumed | undefined, io: Io) {
+export async function connectQueue(url: string, options: QueueOptions, resumed: Resumed | undefined, io: Io) {
   if (resumed?.manifest.partial)
     throw usageError(
       `The run ${resumed.manifest.id} is partial, and --queue supports only whole runs.`,
