@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { EvalsError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
-import { type HostFile, listHostFiles, readHostFile, windowsHostFiles } from "../input/hostFiles.ts";
+import { listHostFiles, readHostFile, windowsHostFiles } from "../input/hostFiles.ts";
 
 /** A server that a host starts: its name, and the file that registers it, as messages name it. */
 export type RegisteredServer = { name: string; file: string };
@@ -25,24 +25,15 @@ export async function findRegisteredServers(io: Io): Promise<RegisteredServer[]>
   );
 }
 
-async function readAll(paths: readonly string[], io: Io): Promise<RegisteredServer[]> {
-  const read = await Promise.all(paths.filter((path) => existsSync(path)).map((path) => readQuietly(path)));
-  return read.flatMap((host) =>
-    host ? [...host.entries.keys()].map((name) => ({ name, file: shorten(host.path, io) })) : [],
-  );
-}
-
-/** A path relative to the project if it is inside it, otherwise absolute. */
-function shorten(path: string, { cwd }: Io): string {
-  const inside = relative(cwd, path);
-  return inside.startsWith("..") ? path : inside;
-}
-
-async function readQuietly(path: string): Promise<HostFile | undefined> {
-  try {
-    return await readHostFile(path);
-  } catch (error) {
-    if (error instanceof EvalsError) return undefined;
-    throw error;
-  }
+/** The servers in those of the files that exist and can be read. */
+async function readAll(paths: readonly string[], { cwd }: Io): Promise<RegisteredServer[]> {
+  const reading = paths.filter(existsSync).map(async (path) => {
+    const host = await readHostFile(path).catch((error: unknown) => {
+      if (!(error instanceof EvalsError)) throw error;
+    });
+    const inside = relative(cwd, path);
+    const file = inside.startsWith("..") ? path : inside;
+    return [...(host?.entries.keys() ?? [])].map((name) => ({ name, file }));
+  });
+  return (await Promise.all(reading)).flat();
 }

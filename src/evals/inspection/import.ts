@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { Document, isMap } from "yaml";
 import * as z from "zod";
-import { groupBy } from "../base/collections.ts";
+import { getOrAdd, groupBy } from "../base/collections.ts";
 import { writeOutput } from "../base/files/files.ts";
 import { listProperties } from "../base/jsonSchema/keywords.ts";
 import { knownSecrets, redactValue } from "../base/secrets/secrets.ts";
@@ -18,7 +18,7 @@ import type { ImportedCase, KnownTools } from "../input/imports/formats/format.t
 import { createCaseIds } from "../input/suites/build.ts";
 import { checkSuite, findNames } from "../input/suites/validate.ts";
 import { type Block, heading, type Item, list, makeColumns, section, table, text } from "../reports/document.ts";
-import { count, integer } from "../reports/format.ts";
+import { count, integer, some } from "../reports/format.ts";
 import { printResult } from "../reports/result.ts";
 import { readStaticList } from "../servers/toolList.ts";
 import { parseCommandLine } from "./shell.ts";
@@ -116,18 +116,9 @@ async function writeOne(
   if (kept.length === 0) return report;
   if (existsSync(resolve(io.cwd, file)) && !force)
     throw usageError(`The file ${file} exists.`, "Write it again with --force, or elsewhere with --output.", { file });
-  await writeOutput(
-    resolve(io.cwd, file),
-    renderImport(
-      redactValue(suite, io),
-      redactValue(cases, io),
-      redactValue(
-        files.map((one) => one.file),
-        io,
-      ),
-    ),
-    io,
-  );
+  const sources = files.map((one) => one.file);
+  const [safeSuite, safeCases, safeSources] = redactValue([suite, cases, sources] as const, io);
+  await writeOutput(resolve(io.cwd, file), renderImport(safeSuite, safeCases, safeSources), io);
   return { ...report, written: file };
 }
 
@@ -142,11 +133,10 @@ function leaveOutInvalid(cases: readonly ImportedCase[]): ImportedCase[] {
   });
 }
 
+type KeptCase = Extract<ImportedCase, { kind: "kept" }>;
+
 /** The cases with unique ids, because two files can use the same one. */
-function nameCases(
-  kept: readonly Extract<ImportedCase, { kind: "kept" }>[],
-  redact: (text: string) => string,
-): CaseFile[] {
+function nameCases(kept: readonly KeptCase[], redact: (text: string) => string): CaseFile[] {
   const seen = new Set<string>();
   const own = kept.map(({ content, name }) => {
     const id = content.id !== undefined && !seen.has(content.id) ? content.id : undefined;
@@ -162,7 +152,7 @@ function nameCases(
 
 /** Expected tools, and dispatchers of expected tools, that the list lacks, each with the cases that expect it. */
 function findDead(
-  kept: readonly Extract<ImportedCase, { kind: "kept" }>[],
+  kept: readonly KeptCase[],
   behind: ReadonlyMap<string, string>,
   names: ReadonlySet<string>,
 ): ImportReport["dead"] {
@@ -172,7 +162,7 @@ function findDead(
     const expected = [expect.tool ?? [], (expect.calls ?? []).map(({ tool }) => tool)].flat(3);
     const listed = expected.map((one) => (names.has(one) ? one : (behind.get(one) ?? one)));
     for (const tool of new Set(listed.filter((one) => one !== "none" && one !== "any" && !names.has(one))))
-      dead.set(tool, [...(dead.get(tool) ?? []), name]);
+      getOrAdd(dead, tool, () => []).push(name);
   }
   return [...dead].map(([tool, cases]) => ({ tool, cases }));
 }
@@ -191,9 +181,7 @@ const describeLeftOut = ({ location, name, reason }: Extract<ImportedCase, { kin
 function renderImport(suite: SuiteFile, cases: readonly ImportedCase[], sources: readonly string[]): string {
   const kept = cases.filter((one) => one.kind === "kept");
   const document = new Document(suite, { aliasDuplicateObjects: false });
-  const shown =
-    sources.length > 5 ? `${sources.slice(0, 5).join(", ")} and ${sources.length - 5} more` : sources.join(", ");
-  document.commentBefore = ` Written by \`evals import\` from ${shown}.${suite.server ? "" : "\n Name the server: server: { command: ..., args: [...] }"}`;
+  document.commentBefore = ` Written by \`evals import\` from ${some(sources)}.${suite.server ? "" : "\n Name the server: server: { command: ..., args: [...] }"}`;
   for (const [at, { losses, location }] of kept.entries()) {
     const item = document.getIn(["cases", at]);
     if (!isMap(item) || losses.length === 0) continue;

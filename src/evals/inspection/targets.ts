@@ -157,11 +157,11 @@ const concurrency = 4;
 export async function forEachTarget<T, R>(
   targets: readonly T[],
   io: Io,
-  work: (target: T, at: number) => Promise<R>,
+  work: (target: T) => Promise<R>,
 ): Promise<R[]> {
   const results: R[][] = targets.map(() => []);
   await schedule(targets.entries(), concurrency, io.signal, async ([at, target]) => {
-    results[at] = [await work(target, at)];
+    results[at] = [await work(target)];
   });
   return results.flat(1) as R[];
 }

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { sumOf } from "../base/collections.ts";
 import { listProperties, listRequired } from "../base/jsonSchema/keywords.ts";
 import { printableLines } from "../base/text/display.ts";
-import { quote } from "../base/text/text.ts";
+import { quote, squeeze } from "../base/text/text.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import { isJsonObject, type Json } from "../base/types/json.ts";
@@ -150,9 +150,7 @@ function toolsDocument(lists: readonly ListedTools[], next: string): Block[] {
 }
 
 function describeTool(tool: unknown): { code: string; max?: number }[] {
-  const { name, description, inputSchema, annotations } = isJsonObject(tool as Json)
-    ? (tool as Record<string, Json>)
-    : {};
+  const { name, description, inputSchema, annotations } = isJsonObject(tool) ? tool : {};
   const schema = isJsonObject(inputSchema) ? inputSchema : {};
   const required = new Set(listRequired(schema));
   const parameters = listProperties(schema).map(([key]) => (required.has(key) ? key : `${key}?`));
@@ -172,7 +170,7 @@ function describeEffect(annotations: Record<string, Json>): string {
 }
 
 function summarize(description: string): string {
-  const line = description.replace(/\s+/g, " ").trim();
+  const line = squeeze(description);
   const sentence = /^.*?[.!?](?= [A-Z]|$)/.exec(line)?.[0] ?? line;
   return sentence.length > 120 ? `${sentence.slice(0, 119)}…` : sentence;
 }
@@ -198,26 +196,18 @@ export async function listSkills(options: SkillsOptions, io: Io): Promise<ExitCo
   ];
   const found = await discoverSkills(roots, { cwd: io.cwd, rules });
   const read = await Promise.all(found.skills.map((skill) => countEvals(skill, io)));
-  const listing: SkillListing = {
-    host,
-    folders: roots.map(({ dir }) => dir),
-    skills: found.skills.flatMap((skill, at) => {
-      const shown = rules.show(skill);
-      if ("hidden" in shown) return [];
-      const { name, level, file, hash } = skill;
-      const declared = rules.namedBy === "folder" ? readDeclaredName(skill) : undefined;
-      return {
-        ...{ name, ...(declared !== undefined && declared !== name && { declared }), level, file },
-        ...{ description: shown.description, hash, evals: read[at]?.counts ?? "unreadable" },
-      };
-    }),
-    hidden: found.skills.flatMap((skill) => {
-      const shown = rules.show(skill);
-      return "hidden" in shown ? [{ name: skill.name, file: skill.file, reason: shown.hidden }] : [];
-    }),
-    shadowed: found.shadowed,
-    skipped: found.skipped,
-  };
+  const { shadowed, skipped } = found;
+  const skills: SkillListing["skills"][number][] = [];
+  const hidden: SkillListing["hidden"][number][] = [];
+  for (const [at, skill] of found.skills.entries()) {
+    const { name, level, file, hash } = skill;
+    const shown = rules.show(skill);
+    const declared = rules.namedBy === "folder" ? readDeclaredName(skill) : undefined;
+    const named = { name, ...(declared !== undefined && declared !== name && { declared }), level, file };
+    if ("hidden" in shown) hidden.push({ name, file, reason: shown.hidden });
+    else skills.push({ ...named, description: shown.description, hash, evals: read[at]?.counts ?? "unreadable" });
+  }
+  const listing = { host, folders: roots.map(({ dir }) => dir), skills, hidden, shadowed, skipped };
   printResult(listing, skillsDocument(listing), json, io);
   const problems = [...found.warnings, ...read.flatMap((one) => one.problems)];
   for (const problem of problems) io.err(`${formatProblem(problem)}\n`);
@@ -281,8 +271,8 @@ export function skillsDocument({ host, folders, skills, hidden, shadowed, skippe
     file.replace(/[\\/]SKILL\.md$/, ""),
   ]);
   const columns = makeColumns(["name", "skill"], ["figure", "level"], ["text", "queries", "folder"]);
-  const listed = (title: string, items: readonly { text: string; reason: string }[]) => {
-    const all = items.map((one) => ({ text: one.text, items: [one.reason] }));
+  const listed = (title: string, ...items: [text: string, reason: string][]) => {
+    const all = items.map(([text, reason]) => ({ text, items: [reason] }));
     return section(`${title}: ${items.length}`, [list("skill", all, unlimited)]);
   };
   return [
@@ -300,20 +290,19 @@ export function skillsDocument({ host, folders, skills, hidden, shadowed, skippe
             ...folders.map((folder) => `  ${folder}`),
           ),
         ]),
-    ...listed(
-      "Not shown to the model",
-      hidden.map(({ name, file, reason }) => ({ text: `${name}: ${file}`, reason })),
-    ),
+    ...listed("Not shown to the model", ...hidden.map(nameReason)),
     ...listed(
       "Shadowed (another skill of the same name is loaded)",
-      shadowed.map(({ name, file, by, reason }) => ({ text: `${name}: ${file}`, reason: `by ${by}: ${reason}` })),
+      ...shadowed.map(({ by, reason, ...one }) => nameReason({ ...one, reason: `by ${by}: ${reason}` })),
     ),
-    ...listed(
-      "Skipped (cannot be loaded)",
-      skipped.map(({ file, reason }) => ({ text: file, reason })),
-    ),
+    ...listed("Skipped (cannot be loaded)", ...skipped.map(({ file, reason }): [string, string] => [file, reason])),
   ];
 }
+
+const nameReason = ({ name, file, reason }: SkillListing["hidden"][number]): [text: string, reason: string] => [
+  `${name}: ${file}`,
+  reason,
+];
 
 function evalsText(evals: EvalCounts): string {
   if (evals === "unreadable") return "unreadable";

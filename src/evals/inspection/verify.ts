@@ -1,6 +1,6 @@
 import { relative, resolve } from "node:path";
 import * as z from "zod";
-import { sumOf } from "../base/collections.ts";
+import { getOrAdd, groupBy, sumOf } from "../base/collections.ts";
 import { listProperties } from "../base/jsonSchema/keywords.ts";
 import type { Baseline } from "../base/types/check.ts";
 import { type ExitCode, exitCodes, formatProblem } from "../base/types/errors.ts";
@@ -35,7 +35,7 @@ import {
 } from "../reports/document.ts";
 import { count, integer, some } from "../reports/format.ts";
 import { printResult } from "../reports/result.ts";
-import { type Acceptance, compareAccepted } from "../servers/changes/changes.ts";
+import { compareAccepted } from "../servers/changes/changes.ts";
 import { readStaticList } from "../servers/toolList.ts";
 
 const amount = z.number().int().min(0);
@@ -213,8 +213,12 @@ function verifySuite(current: Current, accepted: readonly { file: string; baseli
   if ("problem" in current) return { ...about, records: [], problem: current.problem };
   const { tools, isPartial, skills } = current;
   const records = accepted.map(({ file, baseline }) => {
-    const offered = isPartial ? completeList(tools, baseline) : tools;
-    const { lists, cases, removed } = compare(baseline, { suite, tools: offered, skills });
+    const toolsetFor = createCaseToolsets(suite, { tools: isPartial ? completeList(tools, baseline) : tools }, skills);
+    const shown = suite.cases.map((one) => ({ one, toolset: toolsetFor(one) }));
+    const { lists, cases, removed } = compareAccepted(baseline, {
+      cases: shown.map(({ one, toolset }) => ({ ...one, toolset: toolset.hash })),
+      toolsets: Object.fromEntries(shown.map(({ toolset }) => [toolset.hash, toolset.tools])),
+    });
     const outdated = cases.flatMap(({ state, ...one }) => (state === "accepted" ? [] : [{ ...one, state }]));
     const { model, acceptedAt, run } = baseline;
     const counts = { total: cases.length, accepted: cases.length - outdated.length };
@@ -233,35 +237,20 @@ function completeList(tools: readonly OfferedTool[], { toolsets }: Baseline): Of
   return [...tools.map((tool) => (own ? { ...tool, server: own.server, origin: own.origin } : tool)), ...others];
 }
 
-type Offer = { suite: Suite; tools: readonly OfferedTool[]; skills: readonly SkillPackage[] };
-
-function compare(baseline: Baseline, { suite, tools, skills }: Offer): Acceptance {
-  const toolsetFor = createCaseToolsets(suite, { tools }, skills);
-  const shown = suite.cases.map((one) => ({ one, toolset: toolsetFor(one) }));
-  return compareAccepted(baseline, {
-    cases: shown.map(({ one, toolset }) => ({ ...one, toolset: toolset.hash })),
-    toolsets: Object.fromEntries(shown.map(({ toolset }) => [toolset.hash, toolset.tools])),
-  });
-}
-
 /** The coverage of each tool list by all of its suites. Cases with tools of their own do not count. */
 function coverTools(current: readonly Current[]): VerifiedCoverage[] {
-  const groups = new Map<string, { tools: readonly OfferedTool[]; suites: Suite[] }>();
-  for (const one of current) {
-    if ("problem" in one) continue;
-    const dispatchers = one.suite.dispatch ?? {};
-    const own = one.tools.filter((tool) => isOwnTool(tool) && !Object.hasOwn(dispatchers, tool.name));
-    const key = JSON.stringify(own.map(({ name }) => name).sort());
-    const group = groups.get(key) ?? { tools: own, suites: [] };
-    groups.set(key, group);
-    group.suites.push(one.suite);
-  }
-  return [...groups.values()]
-    .filter(({ tools }) => tools.length > 0)
-    .map(({ tools, suites }) => {
-      const cases = suites.flatMap((suite) => suite.cases.filter((one) => one.tools === undefined));
-      return { suites: suites.map(({ name }) => name), ...measureCoverage(tools, cases) };
-    });
+  const known = current.flatMap((one) => {
+    if ("problem" in one) return [];
+    const { suite, tools } = one;
+    return { suite, own: tools.filter((tool) => isOwnTool(tool) && !Object.hasOwn(suite.dispatch ?? {}, tool.name)) };
+  });
+  const groups = groupBy(known, ({ own }) => JSON.stringify(own.map(({ name }) => name).sort()));
+  return [...groups.values()].flatMap((group) => {
+    const { own = [] } = group[0] ?? {};
+    const cases = group.flatMap(({ suite }) => suite.cases.filter((one) => one.tools === undefined));
+    const suites = group.map(({ suite }) => suite.name);
+    return own.length === 0 ? [] : [{ suites, ...measureCoverage(own, cases) }];
+  });
 }
 
 type Verified = VerifiedSuite["records"][number];
@@ -369,25 +358,20 @@ function listCoverage({ suites, tools, uncovered, parameters }: VerifiedCoverage
   ]);
 }
 
-/** `uncovered`: tools that no case expects. `parameters`: those of expected tools that no case names in `args`. */
-export type Coverage = { tools: number; uncovered: string[]; parameters: { tool: string; names: string[] }[] };
-
 /** Which of these tools, and which of their parameters, the expectations of cases name. */
-export function measureCoverage(tools: readonly Tool[], cases: readonly Pick<Case, "expect">[]): Coverage {
+export function measureCoverage(
+  tools: readonly Tool[],
+  cases: readonly Pick<Case, "expect">[],
+): Omit<VerifiedCoverage, "suites"> {
   const named = new Map<string, Set<string>>();
   for (const { tools: names, args = {} } of cases.flatMap(({ expect }) => listExpectedCalls(expect)))
     for (const name of names) {
-      const parameters = named.get(name) ?? new Set();
-      named.set(name, parameters);
+      const parameters = getOrAdd(named, name, () => new Set());
       for (const parameter of Object.keys(args)) parameters.add(parameter);
     }
   const parameters = tools.flatMap(({ name, inputSchema }) => {
     const checked = named.get(name);
-    const names = checked
-      ? listProperties(inputSchema)
-          .map(([one]) => one)
-          .filter((one) => !checked.has(one))
-      : [];
+    const names = listProperties(inputSchema).flatMap(([one]) => (checked && !checked.has(one) ? [one] : []));
     return names.length > 0 ? [{ tool: name, names }] : [];
   });
   const uncovered = tools.map(({ name }) => name).filter((name) => !named.has(name));

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { findProtocol } from "../../asking/hosts/passThrough.ts";
+import { defined } from "../../base/collections.ts";
 import { startLoopback } from "../../base/network.ts";
 import { EvalsError, type ExitCode, exitCodes, messageOf, usageError } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/flagValues.ts";
@@ -23,7 +24,7 @@ import {
   type TargetOptions,
 } from "../targets.ts";
 import { diagnose, type ServerFacts } from "./diagnosis/diagnose.ts";
-import { isSlowStart, nothing, type Observed, observe } from "./observe.ts";
+import { isSlowStart, nothing, observe } from "./observe.ts";
 import { type DoctorReport, doctorDocument, type Examined, type ExaminedHost } from "./report.ts";
 
 /** The options of `evals doctor`. `timeout` is in seconds. */
@@ -73,32 +74,36 @@ type AllExamined = { examined: Examined[]; listed: ListedServer[] };
 /** Starts, lists and calls servers. Does not throw for anything that a server does. */
 async function examineAll(servers: readonly ServerTarget[], options: DoctorOptions, io: Io): Promise<AllExamined> {
   const { execute, timeout } = options;
-  const prepared = await Promise.all(servers.map((target) => prepare(target, io)));
-  const observed: Observed[] = prepared.map(() => nothing);
-  const observeOne = async (at: number, { target, resolved }: Prepared) => {
-    if (!resolved) return;
+  const observeOne = async ({ target, resolved }: Prepared) => {
+    if (!resolved) return nothing;
     const settings = { name: target.name, dir: resolved.dir, startMs: timeout * 1000, execute, io };
-    observed[at] = await observe(resolved.spec, settings);
+    return await observe(resolved.spec, settings);
   };
-  await forEachTarget(prepared, io, (one, at) => observeOne(at, one));
-  // Servers that start at the same time slow each other down, so a slow start counts only if the server is slow alone too.
-  for (const [at, one] of prepared.entries())
-    if (servers.length > 1 && isSlowStart(observed[at] ?? nothing) && !io.signal.aborted) await observeOne(at, one);
-  const listed = prepared.flatMap(({ target }, at): ListedServer[] => {
-    const { stages, seen, instructions } = observed[at] ?? nothing;
-    if (stages.listed?.kind !== "yes") return [];
-    const name = target.registration?.name ?? seen.about?.name ?? target.name;
-    return [{ name, tools: stages.listed.tools, instructions }];
+  const observed = await forEachTarget(servers, io, async (target) => {
+    const prepared = await prepare(target, io);
+    return { ...prepared, seen: await observeOne(prepared) };
   });
-  const examined = prepared.map(({ target, written, resolved, entry }, at): Examined => {
+  // Servers that start at the same time slow each other down, so a slow start counts only if the server is slow alone too.
+  for (const one of observed)
+    if (servers.length > 1 && isSlowStart(one.seen) && !io.signal.aborted) one.seen = await observeOne(one);
+  const listed = observed.flatMap(({ target, seen: { about, listed, instructions } }): ListedServer[] => {
+    if (listed?.kind !== "yes") return [];
+    return [{ name: target.registration?.name ?? about?.name ?? target.name, tools: listed.tools, instructions }];
+  });
+  const examined = observed.map(({ target, written, resolved, entry, seen }): Examined => {
     const { name, via } = target;
-    const { stages, seen } = observed[at] ?? nothing;
     const { starts, direct } = written ? describeStart(written.spec, written.dir, io) : { starts: "", direct: "" };
     const show = { direct, lint: direct, ...describeCommands(target) };
     const location = { server: name, ...(via !== undefined && { via: { file: via } }) };
-    const findings = diagnose({ show, entry, ...stages }).map((one) => ({ ...one, location }));
+    const findings = diagnose({ show, entry, ...seen }).map((one) => ({ ...one, location }));
     const healthy = resolved !== undefined && findings.every(({ severity }) => severity !== "error");
-    return { name, starts, ...(via !== undefined && { via }), healthy, ...seen, findings };
+    const { startMs, about, listMs, listed, calls, notCalled } = seen;
+    const tools = listed?.kind === "yes" ? listed.tools.length : undefined;
+    const called = calls.map(({ tool, outcome, ms }) => ({
+      ...{ tool, answered: outcome.kind === "result" && !outcome.result.isError, ms },
+    }));
+    const measured = defined({ startMs, about, listMs, tools });
+    return { name, starts, ...(via !== undefined && { via }), healthy, ...measured, called, notCalled, findings };
   });
   return { examined, listed };
 }

@@ -1,6 +1,7 @@
 import { executable } from "../../asking/scoring/tools.ts";
+import { defined } from "../../base/collections.ts";
 import { abortAfter, openFetch } from "../../base/network.ts";
-import { cut } from "../../base/text/text.ts";
+import { cut, squeeze } from "../../base/text/text.ts";
 import { EvalsError, messageOf, rootCause } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/flagValues.ts";
 import type { Io } from "../../base/types/io.ts";
@@ -18,13 +19,13 @@ const maxCalls = 10;
 const callTimeoutMs = 10_000;
 
 /** The facts for the diagnosis of a server, and what a report shows in addition. */
-export type Observed = {
-  stages: Pick<ServerFacts, "start" | "connected" | "listed" | "calls">;
-  seen: Pick<Examined, "about" | "startMs" | "listMs" | "tools" | "called" | "notCalled">;
-  instructions?: string;
-};
+export type Observed = Pick<ServerFacts, "start" | "connected" | "listed"> &
+  Pick<Examined, "about" | "startMs" | "listMs" | "notCalled"> & {
+    calls: readonly (ServerFacts["calls"][number] & { ms: number })[];
+    instructions?: string | undefined;
+  };
 
-export const nothing: Observed = { stages: { calls: [] }, seen: { called: [], notCalled: [] } };
+export const nothing: Observed = { calls: [], notCalled: [] };
 
 type Settings = { name: string; dir: string; startMs: number; execute: ExecutionPolicy; io: Io };
 
@@ -41,17 +42,19 @@ export async function observe(written: LiveSpec, settings: Settings): Promise<Ob
     const connected = describeFailure(error);
     const local = error instanceof ServerFailure ? error.start : undefined;
     const start = "url" in spec ? await requestPlainly(spec, io) : local;
-    return { ...nothing, stages: { ...(start && { start }), connected, calls: [] } };
+    return { ...nothing, ...(start && { start }), connected };
   }
   try {
-    const { start } = server;
+    const { start, about, instructions } = server;
     const startMs = start?.ms ?? performance.now() - began;
-    const { stages, seen } = await listAndCall(server, settings);
-    const { instructions } = server;
+    const connected = { kind: "yes" } as const;
     return {
-      stages: { ...(start && { start }), ...stages },
-      seen: { startMs, ...seen },
-      ...(instructions !== undefined && { instructions }),
+      ...(start && { start }),
+      connected,
+      startMs,
+      about,
+      instructions,
+      ...(await listAndCall(server, settings)),
     };
   } finally {
     await server.close();
@@ -59,24 +62,18 @@ export async function observe(written: LiveSpec, settings: Settings): Promise<Ob
 }
 
 /** Whether a local server answered late or timed out. Other servers that start at the same time may be the cause. */
-export function isSlowStart({ stages: { start } }: Observed): boolean {
+export function isSlowStart({ start }: Observed): boolean {
   return start?.kind === "local" && start.ended === undefined && (isSlow(start) || !start.answered);
 }
 
 async function listAndCall(server: ToolServer, { execute, io }: Settings): Promise<Observed> {
-  const { about } = server;
   const began = performance.now();
   try {
     const tools = await server.list(io.signal);
     const listMs = performance.now() - began;
-    const { calls, ...tried } = await callTools(server, tools, execute, io);
-    return {
-      stages: { connected: { kind: "yes" }, listed: { kind: "yes", tools }, calls },
-      seen: { about, listMs, tools: tools.length, ...tried },
-    };
+    return { listed: { kind: "yes", tools }, listMs, ...(await callTools(server, tools, execute, io)) };
   } catch (error) {
-    const listed = describeFailure(error);
-    return { stages: { connected: { kind: "yes" }, listed, calls: [] }, seen: { ...nothing.seen, about } };
+    return { ...nothing, listed: describeFailure(error) };
   }
 }
 
@@ -93,9 +90,8 @@ async function callTools(
   tools: readonly Tool[],
   execute: ExecutionPolicy,
   io: Io,
-): Promise<Pick<ServerFacts, "calls"> & Pick<Examined, "called" | "notCalled">> {
-  const calls: ServerFacts["calls"][number][] = [];
-  const called: Examined["called"] = [];
+): Promise<Pick<Observed, "calls" | "notCalled">> {
+  const calls: Observed["calls"][number][] = [];
   const notCalled: Examined["notCalled"] = [];
   const permitted = tools.filter((tool) => explainNotCalled(tool, execute, 0, true) === undefined);
   announceExecuted(
@@ -103,18 +99,16 @@ async function callTools(
     io,
   );
   for (const tool of tools) {
-    const why = explainNotCalled(tool, execute, called.length, server.alive());
+    const why = explainNotCalled(tool, execute, calls.length, server.alive());
     if (why !== undefined) {
       notCalled.push({ tool: tool.name, why });
       continue;
     }
     const began = performance.now();
     const outcome = await server.call(tool.name, {}, io.signal);
-    const answered = outcome.kind === "result" && !outcome.result.isError;
-    called.push({ tool: tool.name, answered, ms: performance.now() - began });
-    calls.push({ tool: tool.name, outcome });
+    calls.push({ tool: tool.name, outcome, ms: performance.now() - began });
   }
-  return { calls, called, notCalled };
+  return { calls, notCalled };
 }
 
 function explainNotCalled(tool: Tool, execute: ExecutionPolicy, called: number, alive: boolean): string | undefined {
@@ -151,19 +145,11 @@ async function requestPlainly(spec: UrlSpec, { env, signal }: Io): Promise<Remot
     const limit = abortAfter(signal, requestTimeoutMs);
     const response = await send(spec.url, { ...body, headers, redirect: "manual", signal: limit });
     const header = (name: string) => response.headers.get(name) ?? undefined;
-    const said = await readStart(response);
-    const [type, location, authenticate] = [header("content-type"), header("location"), header("www-authenticate")];
-    return {
-      ...shared,
-      answer: {
-        kind: "status",
-        status: response.status,
-        ...(type !== undefined && { type }),
-        ...(location !== undefined && { location }),
-        ...(authenticate !== undefined && { authenticate }),
-        ...(said && { said }),
-      },
+    const given = {
+      ...{ type: header("content-type"), location: header("location"), authenticate: header("www-authenticate") },
+      said: (await readStart(response)) || undefined,
     };
+    return { ...shared, answer: { kind: "status", status: response.status, ...defined(given) } };
   } catch (error) {
     const cause = rootCause(error as Error);
     const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
@@ -187,5 +173,5 @@ async function readStart({ headers, body }: Response): Promise<string> {
   } catch {
     // What was read so far is shown.
   }
-  return cut(text, maxBody).replace(/\s+/g, " ").trim();
+  return squeeze(cut(text, maxBody));
 }

@@ -93,13 +93,13 @@ function describeSuites(
     subject: { suite, ...(listed && { listed, tools: listNames(listed) }) },
     names: [],
     settings: mergeSettings(settings, [own]),
-    where: (at) => {
-      const [key, index] = at;
-      const ofCase = key === "cases" && typeof index === "number" ? suite.cases[index]?.location : undefined;
-      return { path: formatJsonPath(at), ...(ofCase ?? location(at)) };
-    },
+    where: (at) => ({ path: formatJsonPath(at), ...(locateCase("cases", suite.cases, at) ?? location(at)) }),
   }));
 }
+
+/** The place of the case that a path leads into; undefined if it leads elsewhere. */
+export const locateCase = (list: string, cases: readonly { location?: Location }[], [key, index]: Path) =>
+  key === list && typeof index === "number" ? cases[index]?.location : undefined;
 
 function describeEntry(
   registration: NonNullable<ServerTarget["registration"]>,
@@ -133,30 +133,26 @@ export function describeToolList({ server, items, instructions, settings, via, l
   problems: Problem[];
   tools: readonly JsonObject[];
 } {
-  const makeProblem = (message: string, hint: string, at?: Location): Problem => {
+  const makeProblem = (message: string, hint: string, at = via): Problem => {
     return { severity: "error", message, hint, ...(at && { location: at }) };
   };
   if (items.length === 0) {
-    const problem = makeProblem(`"${server}" lists no tools.`, "Check that it is the right server or file.", via);
+    const problem = makeProblem(`"${server}" lists no tools.`, "Check that it is the right server or file.");
     return { subjects: [], problems: [problem], tools: [] };
   }
-  const entries = [...items.entries()];
-  const found = entries.flatMap(([index, item]) => (isJsonObject(item) ? [{ tool: item, index }] : []));
-  const problems = entries
-    .filter(([, item]) => !isJsonObject(item))
-    .map(([index]) => {
-      const message = `Item ${index + 1} of the list${location ? "" : ` of "${server}"`} is not a tool.`;
-      const hint = "A tool is an object with a name, a description and an inputSchema.";
-      return makeProblem(message, hint, location?.([index]) ?? via);
-    });
+  const found = items.flatMap((item, index) => (isJsonObject(item) ? [{ tool: item, index }] : []));
+  const problems = items.flatMap((item, index) => {
+    const message = `Item ${index + 1} of the list${location ? "" : ` of "${server}"`} is not a tool.`;
+    const hint = "A tool is an object with a name, a description and an inputSchema.";
+    return isJsonObject(item) ? [] : [makeProblem(message, hint, location?.([index]))];
+  });
   const tools = found.map(({ tool }) => tool);
-  const toolNames = tools.map(({ name }) => (typeof name === "string" ? name : undefined));
   const where = (at: Path): FindingLocation => {
-    const [index, ...inside] = at;
-    const tool = typeof index === "number" ? toolNames[index] : undefined;
+    const [first, ...inside] = at;
+    const one = typeof first === "number" ? found[first] : undefined;
+    const [tool] = one ? listNames([one.tool]) : [];
     const path = formatJsonPath(tool === undefined ? at : inside);
-    const item = typeof index === "number" ? (found[index]?.index ?? index) : undefined;
-    const inFile = location?.(item === undefined ? [] : [item, ...inside]);
+    const inFile = location?.(one ? [one.index, ...inside] : []);
     return { server, ...(tool !== undefined && { tool }), path, ...inFile, ...(via && { via }) };
   };
   const list = { server, tools, ...(instructions !== undefined && { instructions }) };

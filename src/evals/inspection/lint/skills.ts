@@ -4,20 +4,17 @@ import { formatJsonPath } from "../../base/jsonSchema/walk.ts";
 import { EvalsError, type Problem, usageError } from "../../base/types/errors.ts";
 import type { FindingLocation } from "../../base/types/finding.ts";
 import type { Path } from "../../base/types/json.ts";
-import type { SkillPackage } from "../../base/types/skill.ts";
-import type { Suite } from "../../base/types/suite.ts";
+import { leftInPackages, type SkillPackage } from "../../base/types/skill.ts";
 import { findRepository, isWithin, readConfined, realPath } from "../../input/parsing/folders.ts";
 import { readParsed } from "../../input/parsing/read.ts";
 import { discoverSkills } from "../../input/skills/discover.ts";
 import { readSkillEvals } from "../../input/skills/evals.ts";
 import { buildSkillSuite } from "../../input/suites/skillSuite.ts";
 import type { SkillsTarget } from "../targets.ts";
-import { type CollectContext, type Collected, collectFailure, joinCollected } from "./collect.ts";
+import { type CollectContext, type Collected, collectFailure, joinCollected, locateCase } from "./collect.ts";
 import type { LintSubject, SkillSubject } from "./rule.ts";
 
 const maxFileBytes = 256 * 1024;
-/** Files and folders that are not part of a package. */
-const ignored = new Set([".git", ".DS_Store", "node_modules", "__pycache__"]);
 
 /** The skill packages of a target with their eval files. Throws EvalsError when the folder has no package. */
 export async function collectSkills({ dir, only }: SkillsTarget, context: CollectContext): Promise<Collected> {
@@ -96,36 +93,26 @@ async function collectEvals(skill: SkillPackage, { io, settings }: CollectContex
         subject: { raw: value, evals: own, isTriggerFile: basename(file) !== "evals.json" },
         names: [skill.name],
         settings,
-        where: (at) => {
-          const [key, index] = at;
-          const query = key === "evals" && typeof index === "number" ? own[index] : undefined;
-          return { skill: skill.name, path: formatJsonPath(at), ...(query?.location ?? location(at)) };
-        },
+        where: (at) => ({
+          ...{ skill: skill.name, path: formatJsonPath(at) },
+          ...(locateCase("evals", own, at) ?? location(at)),
+        }),
       };
     });
     const suite = buildSkillSuite(skill, evals, "trigger", []);
-    const asSuite: LintSubject[] = suite
-      ? [
-          {
-            kind: "suites",
-            subject: { suite },
-            names: [skill.name],
-            settings,
-            where: (at) => locateInSkill(suite, skill.name, at),
-          },
-        ]
-      : [];
-    return { subjects: [...(await Promise.all(subjects)), ...asSuite], warnings };
+    if (!suite) return { subjects: await Promise.all(subjects), warnings };
+    const asSuite: LintSubject = {
+      ...{ kind: "suites", subject: { suite }, names: [skill.name], settings },
+      where: (at) => {
+        const location = locateCase("cases", suite.cases, at) ?? { file: suite.file };
+        return { skill: skill.name, path: formatJsonPath(at), ...location };
+      },
+    };
+    return { subjects: [...(await Promise.all(subjects)), asSuite], warnings };
   } catch (error) {
     if (error instanceof EvalsError) return collectFailure(error);
     throw error;
   }
-}
-
-function locateInSkill({ file, cases }: Suite, skill: string, at: Path): FindingLocation {
-  const [key, index] = at;
-  const location = key === "cases" && typeof index === "number" ? cases[index]?.location : undefined;
-  return { skill, path: formatJsonPath(at), ...(location ?? { file }) };
 }
 
 /** The text of every file of a package by path; undefined for files that are not text, too large, or outside of it. */
@@ -134,7 +121,7 @@ function readFiles(dir: string): Map<string, string | undefined> {
   const folders = [""];
   for (const folder of folders)
     for (const entry of readdirSync(join(dir, folder), { withFileTypes: true })) {
-      if (ignored.has(entry.name)) continue;
+      if (leftInPackages.has(entry.name)) continue;
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory()) folders.push(path);
       else {

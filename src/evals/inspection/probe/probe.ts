@@ -154,25 +154,24 @@ function planTools(
     if (typeof compiled === "string") return skip(compiled);
     const probes = planProbes(compiled, { seed: deriveSeed(seed, tool.name), runs });
     if (probes.length === 0) return skip("no valid input could be generated from its inputSchema");
-    return [{ row: tool.name, tool: compiled, probes, rules: toolRules }];
+    return [{ row: tool.name, tool: compiled, probes }];
   });
   if (execute === "never" && plan.length === 0) return plan;
   const names = new Set(tools.map(({ name }) => name));
   let unknown = `no_such_tool_${deriveSeed(seed, "unknown tool").toString(36)}`;
   while (names.has(unknown)) unknown += "_";
-  const probes = [probeUnknownTool()];
-  return [...plan, { row: unknownToolRow, tool: makeUnknownTool(unknown), probes, rules: unknownToolRules }];
+  return [...plan, { row: unknownToolRow, tool: makeUnknownTool(unknown), probes: [probeUnknownTool()] }];
 }
 
 /** Prints the calls that are planned, and asks whether to make them. Throws a usage error if nobody consents. */
 async function askForConsent(opened: readonly Opened[], { yes }: ProbeOptions, io: Io): Promise<void> {
   const planned = opened.flatMap((one) => (one.planned && listCalled(one.planned).length > 0 ? one.planned : []));
-  for (const { report, plan, ...one } of planned) {
-    const names = listCalled({ plan, ...one });
-    const calls = sumOf(plan, ({ probes }) => sumOf(probes, (probe) => probe.calls(probe.base).length));
+  for (const one of planned) {
+    const names = listCalled(one);
+    const calls = sumOf(one.plan, ({ probes }) => sumOf(probes, (probe) => probe.calls(probe.base).length));
     io.err(
       printableLines(
-        `Probing ${report.server}: ${count(calls, "call")} of ${count(names.length, "tool")} (${some(names, 20)}), and at most ${maxRepeats} more for each finding.`,
+        `Probing ${one.report.server}: ${count(calls, "call")} of ${count(names.length, "tool")} (${some(names, 20)}), and at most ${maxRepeats} more for each finding.`,
       ),
     );
   }
@@ -182,8 +181,7 @@ async function askForConsent(opened: readonly Opened[], { yes }: ProbeOptions, i
   if (!answer) throw usageError("No call was made.", "Choose tools with --tool or --execute.");
 }
 
-const listCalled = ({ plan }: Pick<PlannedServer, "plan">) =>
-  plan.flatMap(({ row }) => (row === unknownToolRow ? [] : [row]));
+const listCalled = ({ plan }: PlannedServer) => plan.flatMap(({ row }) => (row === unknownToolRow ? [] : [row]));
 
 /** Makes the planned calls, or those of `--call`. Keeps what was found when the server cannot be restarted. */
 async function probeServer({ planned, ...opened }: Opened, options: ProbeOptions, io: Io): Promise<Probed> {

@@ -13,8 +13,8 @@ import {
   type ProbeObservation,
   type ProbeRule,
 } from "./plan/probe.ts";
-import { checkRules, getResult, isFailure } from "./plan/rules.ts";
-import { formatCalls, type ProbeFinding, type ServerReport } from "./report.ts";
+import { checkRules, getResult, isFailure, toolRules, unknownToolRules } from "./plan/rules.ts";
+import { formatCalls, type ProbeFinding, type ServerReport, unknownToolRow } from "./report.ts";
 
 /** Calls one server, one call at a time. Restarts it when it has ended. */
 export type ProbeSession = {
@@ -106,20 +106,15 @@ export function judgeRule(rule: ProbeRule, tool: string, { settings }: ProbeTarg
 /** What probing a tool needs besides the tool. */
 export type Probing = { session: ProbeSession; target: ProbeTarget; signal: AbortSignal };
 
-/** A tool with its probes and the rules that apply to it: one row of the report. */
-export type PlannedTool = {
-  row: string;
-  tool: ProbedTool;
-  probes: readonly Probe[];
-  rules: readonly ProbeRule[];
-};
+/** A tool with its probes: one row of the report. */
+export type PlannedTool = { row: string; tool: ProbedTool; probes: readonly Probe[] };
 
 /** A tool is given up after this many broken calls: each may cost a whole timeout and a restart of the server. */
 const maxBroken = 3;
 
 /** Makes the probes of one tool, and adds what the rules say to the report, also if the server cannot be restarted. */
 export async function probeTool(planned: PlannedTool, report: ServerReport, probing: Probing): Promise<void> {
-  const { row, tool, probes, rules } = planned;
+  const { row, tool, probes } = planned;
   const { session, target, signal } = probing;
   const callsBefore = session.calls;
   const passed = new Set<string>();
@@ -136,19 +131,17 @@ export async function probeTool(planned: PlannedTool, report: ServerReport, prob
       const seen = await makeProbe(session, probe, tool);
       if (signal.aborted) return;
       if (seen.answers.at(-1)?.outcome.kind === "broken") broken += 1;
-      hasSucceeded ||= seen.answers.some((answer) => {
-        const result = getResult(answer);
-        return result !== undefined && !isFailure(result);
-      });
+      hasSucceeded ||= seen.answers.flatMap((answer) => getResult(answer) ?? []).some((result) => !isFailure(result));
       for (const { rule, result } of checkRules(seen)) {
         if (result === "ok") passed.add(rule.id);
         if (typeof result !== "string") await addFinding(findings, rule, result.violation, seen, probing);
         if (signal.aborted) return;
       }
     }
-    if (!hasSucceeded && probes[0]?.kind !== "unknown tool")
+    if (!hasSucceeded && row !== unknownToolRow)
       notes.push("no call with valid input succeeded, so no success was checked");
   } finally {
+    const rules = row === unknownToolRow ? unknownToolRules : toolRules;
     const ids = rules.filter((rule) => judgeRule(rule, row, target).level !== "off").map(({ id }) => id);
     const found = ids.filter((id) => findings.has(id));
     const ok = ids.filter((id) => passed.has(id) && !findings.has(id));

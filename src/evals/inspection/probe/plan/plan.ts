@@ -145,11 +145,8 @@ function listTypeBoundaries(type: string, schema: JsonObject, root: JsonObject, 
 function listNumberBoundaries(schema: JsonObject): number[] {
   const [above, below] = [getNumber(schema, "exclusiveMinimum"), getNumber(schema, "exclusiveMaximum")];
   return [
-    getNumber(schema, "minimum"),
-    getNumber(schema, "maximum"),
-    0,
-    ...(above === undefined ? [] : [above + 1]),
-    ...(below === undefined ? [] : [below - 1]),
+    ...[getNumber(schema, "minimum"), getNumber(schema, "maximum"), 0],
+    ...[above === undefined ? above : above + 1, below === undefined ? below : below - 1],
   ].flatMap((n) => n ?? []);
 }
 
@@ -226,7 +223,7 @@ function generateAlternative(schema: JsonObject, generate: Generate, depth: numb
 function generateType(type: string, schema: JsonObject, generate: Generate, depth: number): Values {
   switch (type) {
     case "string":
-      return generateStrings(schema) ?? nothing;
+      return generateStrings(schema);
     case "integer":
       return generateIntegers(schema);
     case "number":
@@ -324,14 +321,14 @@ const formats: Readonly<Record<string, fc.Arbitrary<string>>> = {
   url: host.map((at) => `https://${at}/page`),
 };
 
-/** Undefined if no string can be generated within the limits. */
-function generateStrings(schema: JsonObject): Values | undefined {
+function generateStrings(schema: JsonObject): Values {
   const { pattern, format } = schema;
   if (typeof pattern === "string") return generateMatching(pattern);
-  if (typeof format === "string" && Object.hasOwn(formats, format)) return formats[format];
+  const ofFormat = typeof format === "string" && Object.hasOwn(formats, format) ? formats[format] : undefined;
+  if (ofFormat) return ofFormat;
   const minLength = getNumber(schema, "minLength") ?? 0;
   const maxLength = Math.min(getNumber(schema, "maxLength") ?? minLength + 12, minLength + 12);
-  if (minLength > maxString || minLength > maxLength) return undefined;
+  if (minLength > maxString || minLength > maxLength) return nothing;
   if (minLength > 100) return fc.constant("x".repeat(minLength));
   const letters = fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz 0123456789-");
   return fc.oneof(
@@ -341,13 +338,13 @@ function generateStrings(schema: JsonObject): Values | undefined {
   );
 }
 
-/** Undefined for a pattern whose strings would be huge, or that fast-check does not support. */
-function generateMatching(pattern: string): fc.Arbitrary<string> | undefined {
+/** Nothing for a pattern whose strings would be huge, or that fast-check does not support. */
+function generateMatching(pattern: string): Values {
   const repeats = [...pattern.matchAll(/\{(\d+)/g)].reduce((product, [, n]) => product * Math.max(1, Number(n)), 1);
-  if (pattern.length > maxPattern || repeats > maxString) return undefined;
+  if (pattern.length > maxPattern || repeats > maxString) return nothing;
   try {
     return fc.stringMatching(new RegExp(pattern, "u"), { size: "-1" });
   } catch {
-    return undefined;
+    return nothing;
   }
 }

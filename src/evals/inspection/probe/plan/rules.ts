@@ -225,9 +225,8 @@ export const toolRules: readonly ProbeRule[] = [
       if (probe.kind !== "wrong type" || !result) return "does not apply";
       if (isFailure(result)) return "ok";
       const value = probe.parameter === undefined ? undefined : calls.at(-1)?.[probe.parameter];
-      return {
-        violation: `A call with a value of the wrong type succeeds${value === undefined ? "" : `: ${showJson(value)}`}.`,
-      };
+      const shown = value === undefined ? "" : `: ${showJson(value)}`;
+      return { violation: `A call with a value of the wrong type succeeds${shown}.` };
     },
   },
   {
@@ -254,9 +253,8 @@ export const toolRules: readonly ProbeRule[] = [
     fix: "Put the same JSON into a text item.",
     check: eachResult((result) => {
       if (!result.structuredContent) return "does not apply";
-      return isMirrored(result.structuredContent, result)
-        ? "ok"
-        : { violation: "The text does not contain the structured content." };
+      if (isMirrored(result.structuredContent, result)) return "ok";
+      return { violation: "The text does not contain the structured content." };
     }),
   },
   {
@@ -270,12 +268,10 @@ export const toolRules: readonly ProbeRule[] = [
       const [given, omitted] = tool.readOnly ? results : [undefined, ...results];
       if (!omitted) return "does not apply";
       if (!isFailure(omitted)) return "ok";
-      return given && !isFailure(given)
-        ? {
-            violation:
-              "The call fails without the parameters that have defaults, but succeeds with the defaults given.",
-          }
-        : "does not apply";
+      if (!given || isFailure(given)) return "does not apply";
+      return {
+        violation: "The call fails without the parameters that have defaults, but succeeds with the defaults given.",
+      };
     },
   },
   {
