@@ -296,6 +296,13 @@ describe("the question for the protocol revision", () => {
   });
 });
 
+test("the user and the password of a URL are sent, also where a percent sign stands for itself", async () => {
+  const sent = new Set<string | undefined>();
+  const sut = await startOdd((_, __, { headers }) => void sent.add(headers.authorization));
+  await open({ url: sut.url.replace("//", "//us%20er:100%safe@") });
+  expect(sent).toEqual(new Set([`Basic ${btoa("us er:100%safe")}`]));
+});
+
 test("no request is ended by the HTTP client itself", async () => {
   const waiting: ServerResponse[] = [];
   const url = await listen((_, res) => waiting.push(res));
