@@ -97,18 +97,19 @@ export async function openSource(parts: SourceParts, io: ServerWorld & Pick<Io, 
   const listAll = async ({ config, all: _, ...limits }: Configuration): Promise<Main> => {
     const host = await readHostFile(resolve(parts.dir, config));
     const names = listEnabled(host);
-    const ends = await Promise.allSettled(names.map((name) => list({ config, name, ...limits }, name, name, host)));
-    const results = ends.map((end, at) => {
-      const name = names[at] ?? "";
-      if (end.status === "fulfilled") return { name, listed: end.value };
-      return { name, ...describeFailure(name, host, end.reason) };
+    const opening = names.map(async (name) => {
+      try {
+        return { name, listed: await list({ config, name, ...limits }, name, name, host) };
+      } catch (error) {
+        return { name, error, ...describeFailure(name, host, error) };
+      }
     });
+    const results = await Promise.all(opening);
     const started = results.flatMap((one) => ("listed" in one ? [one.listed] : []));
-    if (started.length === 0)
-      throw noneStarted(
-        config,
-        ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : [])),
-      );
+    if (started.length === 0) {
+      const known = results.flatMap((one) => ("error" in one && one.error instanceof EvalsError ? [one.error] : []));
+      throw known.length > 0 ? EvalsError.all(known) : serverError(`No server of ${config} could be listed.`);
+    }
     warnings.push(...results.flatMap((one) => ("warning" in one ? [one.warning] : [])));
     const join = async (open: (live: Live) => Promise<ToolServer>) => {
       const members = results.map(async (one): Promise<Member> => {
@@ -252,11 +253,9 @@ function joinServers(name: string, members: readonly Member[]): ToolServer {
   const about: JsonObject = Object.fromEntries(
     members.map((one) => [one.name, "server" in one ? one.server.about : { failure: one.failure }]),
   );
-  const find = (tool: string) =>
-    members.flatMap((one) => {
-      const prefix = nameInConfiguration(one.name, "");
-      return tool.startsWith(prefix) ? [{ member: one, ownName: tool.slice(prefix.length), prefix }] : [];
-    });
+  const prefixes = members.map((member) => ({ member, prefix: nameInConfiguration(member.name, "") }));
+  // The longest prefix wins: there may be a server `a__b` and a server `a`.
+  prefixes.sort((a, b) => b.prefix.length - a.prefix.length);
   return {
     name,
     about,
@@ -267,12 +266,11 @@ function joinServers(name: string, members: readonly Member[]): ToolServer {
       return (await Promise.all(lists)).flat();
     },
     call: async (tool, args, signal, elicit): Promise<CallOutcome> => {
-      // The longest prefix wins: there may be a server `a__b` and a server `a`.
-      const [found] = find(tool).sort((a, b) => b.prefix.length - a.prefix.length);
+      const found = prefixes.find(({ prefix }) => tool.startsWith(prefix));
       if (!found) return { kind: "unknown-tool", message: `no server of ${name} has a tool "${tool}"` };
-      const { member, ownName } = found;
-      if ("server" in member) return await member.server.call(ownName, args, signal, elicit);
-      return { kind: "broken", stage: "server", message: member.failure };
+      const { member, prefix } = found;
+      if ("failure" in member) return { kind: "broken", stage: "server", message: member.failure };
+      return await member.server.call(tool.slice(prefix.length), args, signal, elicit);
     },
     listChanges: () => sumOf(started, (server) => server.listChanges?.() ?? 0),
     settleMs: Math.max(0, ...started.map((server) => server.settleMs ?? 0)),
@@ -281,10 +279,4 @@ function joinServers(name: string, members: readonly Member[]): ToolServer {
       await Promise.all(started.map((server) => server.close()));
     },
   };
-}
-
-/** The error if no server of a configuration can be used. */
-function noneStarted(file: string, failures: readonly unknown[]): EvalsError {
-  const known = failures.filter((one) => one instanceof EvalsError);
-  return known.length > 0 ? EvalsError.all(known) : serverError(`No server of ${file} could be listed.`);
 }

@@ -1,3 +1,4 @@
+import { getOrAdd } from "../collections.ts";
 import { type Scorer, type SearchDocument, stemWords } from "./document.ts";
 
 /** The parameters of BM25: how fast repeats of a word stop counting, and how much a long text is discounted. */
@@ -25,9 +26,8 @@ export function buildBm25Index(texts: readonly (readonly string[])[]): Bm25Index
   for (const [at, text] of texts.entries()) {
     words += text.length;
     for (const word of text) {
-      const inTexts = counts.get(word) ?? new Map<number, number>();
+      const inTexts = getOrAdd(counts, word, () => new Map());
       inTexts.set(at, (inTexts.get(at) ?? 0) + 1);
-      counts.set(word, inTexts);
     }
   }
   const mean = words / Math.max(1, texts.filter((text) => text.length > 0).length);

@@ -1,3 +1,4 @@
+import { listProperties } from "../jsonSchema/keywords.ts";
 import { isJsonObject } from "../types/json.ts";
 
 /** What a tool search reads of a tool or of a skill. */
@@ -21,12 +22,11 @@ const limits = { name: 1000, description: 10_000, hint: 10_000, parameters: 500,
 
 /** The document of a tool: its name, its description, and the names of its top-level parameters. */
 export function toSearchDocument({ name, description, inputSchema }: SearchableTool, hint?: string): SearchDocument {
-  const properties = isJsonObject(inputSchema) && isJsonObject(inputSchema.properties) ? inputSchema.properties : {};
   return {
     name: typeof name === "string" ? name : "",
     description: typeof description === "string" ? description : "",
     ...(hint !== undefined && { hint }),
-    parameterNames: Object.keys(properties),
+    parameterNames: listProperties(isJsonObject(inputSchema) ? inputSchema : {}).map(([key]) => key),
   };
 }
 

@@ -1,3 +1,4 @@
+import { getOrAdd } from "../collections.ts";
 import type { Scorer, SearchDocument } from "./document.ts";
 
 /**
@@ -123,13 +124,8 @@ type WordIndex = {
 /** Indexes texts, each given as its words. */
 export function buildWordIndex(texts: readonly Iterable<string>[]): WordIndex {
   const holders = new Map<string, number[]>();
-  for (const [at, words] of texts.entries()) {
-    for (const word of new Set(words)) {
-      const known = holders.get(word);
-      if (known) known.push(at);
-      else holders.set(word, [at]);
-    }
-  }
+  for (const [at, words] of texts.entries())
+    for (const word of new Set(words)) getOrAdd(holders, word, () => []).push(at);
   return {
     findWord: (word) => holders.get(word) ?? [],
     findPiece: (piece) => {

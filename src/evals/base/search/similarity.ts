@@ -1,4 +1,5 @@
-import { once } from "../collections.ts";
+import { getOrAdd, once } from "../collections.ts";
+import { listProperties } from "../jsonSchema/keywords.ts";
 import { isJsonObject } from "../types/json.ts";
 import { buildBm25Index } from "./bm25.ts";
 import { type SearchableTool, splitWords, stemWords } from "./document.ts";
@@ -11,8 +12,7 @@ const limits = { characters: 10_000, parameters: 500 } as const;
 
 /** The text by which a tool is compared: unlike a search document, with its title and parameter descriptions. */
 export function toToolText({ name, title, description, inputSchema }: SearchableTool & { title?: unknown }): ToolText {
-  const properties = isJsonObject(inputSchema) && isJsonObject(inputSchema.properties) ? inputSchema.properties : {};
-  const parameters = Object.entries(properties)
+  const parameters = listProperties(isJsonObject(inputSchema) ? inputSchema : {})
     .slice(0, limits.parameters)
     .map(([key, property]) => `${key} ${isJsonObject(property) ? shorten(property.description) : ""}`);
   return {
@@ -94,13 +94,12 @@ export function findSimilarPairs(weights: readonly Weights[], least: number): Si
   for (const [b, words] of weights.entries()) {
     const [inB, inA] = [new Float64Array(b), new Float64Array(b)];
     for (const [word, weight] of words) {
-      const known = holders.get(word) ?? [];
+      const known = getOrAdd(holders, word, () => []);
       for (const { at, weight: other } of known) {
         inB[at] = (inB[at] ?? 0) + weight;
         inA[at] = (inA[at] ?? 0) + other;
       }
       known.push({ at: b, weight });
-      holders.set(word, known);
     }
     for (let a = 0; a < b; a++) {
       const found = meanShare(inB[a] ?? 0, own[a] ?? 0, inA[a] ?? 0, own[b] ?? 0);

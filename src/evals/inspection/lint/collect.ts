@@ -90,7 +90,7 @@ function describeSuites(
 ): LintSubject[] {
   return suites.map(({ suite, own, location }) => ({
     kind: "suites",
-    subject: { suite, ...(listed && { listed, tools: listNames(listed) }) },
+    subject: { suite, ...(listed && { listed }) },
     names: [],
     settings: mergeSettings(settings, [own]),
     where: (at) => ({ path: formatJsonPath(at), ...(locateCase("cases", suite.cases, at) ?? location(at)) }),

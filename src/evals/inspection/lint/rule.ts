@@ -93,7 +93,7 @@ export type SkillSubject = {
 export type EvalsFileSubject = { raw: unknown; evals: readonly SkillEval[]; isTriggerFile: boolean };
 
 /** A suite, and the tools of its server if they could be listed, unvalidated. Paths: `["cases", index]`, or a key. */
-export type SuiteSubject = { suite: Suite; tools?: readonly string[]; listed?: readonly JsonObject[] };
+export type SuiteSubject = { suite: Suite; listed?: readonly JsonObject[] };
 
 /** One entry of a host's configuration file, unvalidated, and functions for what depends on the environment. */
 export type RegistrationSubject = {

@@ -1,5 +1,5 @@
 import { executable } from "../../asking/scoring/tools.ts";
-import { sumOf } from "../../base/collections.ts";
+import { defined, sumOf } from "../../base/collections.ts";
 import { deriveSeed } from "../../base/stats/random.ts";
 import { printableLines } from "../../base/text/display.ts";
 import { EvalsError, type ExitCode, exitCodes, type Problem, usageError } from "../../base/types/errors.ts";
@@ -11,7 +11,7 @@ import { isCallable, type OfferedTool } from "../../base/types/tool.ts";
 import { isUnavailable, suggestDoctor } from "../../experiments/workspace/cases.ts";
 import { count, some } from "../../reports/format.ts";
 import { openSource, type Source } from "../../servers/source.ts";
-import { decideExitCode, type FormOptions, printFindings, readSettings } from "../findings.ts";
+import { decideExitCode, type FormOptions, mergeSettings, printFindings, readSettings } from "../findings.ts";
 import { listAlternatives, listDefaults } from "../parameters.ts";
 import { forEachTarget, resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
 import { omitDefaults, planProbes, probeUnknownTool, repeatCall } from "./plan/plan.ts";
@@ -93,19 +93,19 @@ export async function probe(options: ProbeOptions, io: Io): Promise<ExitCode> {
 }
 
 /** How a server is probed. The policy is that of the options, otherwise the strictest of its suites. */
-function planJob(server: ServerTarget, [flags = {}, ...project]: readonly Settings[], options: ProbeOptions): Job {
+function planJob(server: ServerTarget, settings: readonly Settings[], options: ProbeOptions): Job {
   const { timeout, profile } = options;
   const { suites } = server;
-  const own = suites.map(({ lint: { ignore, severities, profile: named } = {} }): Settings => {
-    return { ...(ignore && { ignore }), ...(severities && { severities }), ...(named && { profile: named }) };
-  });
   const strictest = suites.find(({ execute }) => suites.every((other) => isWithin(execute, other.execute)));
   const limits = `${profile ? ` --profile ${profile}` : ""}${timeout === defaultTimeout ? "" : ` --timeout ${timeout}`}`;
   return {
     server,
     execute: options.execute ?? strictest?.execute ?? (suites.length > 0 ? "never" : defaultPolicy),
     flags: server.flags + limits,
-    settings: [flags, ...own, ...project],
+    settings: mergeSettings(
+      settings,
+      suites.map(({ lint = {} }) => defined(lint)),
+    ),
   };
 }
 

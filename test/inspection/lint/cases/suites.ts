@@ -36,7 +36,7 @@ const sound = aSuiteSubject(five);
 
 const withTools = (tools: readonly string[], ...cases: Changes[]): SuiteSubject => ({
   ...aSuiteSubject(cases),
-  tools,
+  listed: tools.map((name) => ({ name })),
 });
 
 const listing = (
@@ -46,7 +46,6 @@ const listing = (
   changes: Partial<Suite> = {},
 ): SuiteSubject => ({
   suite: { ...sound.suite, ...changes },
-  tools: [name],
   listed: [{ name, description, inputSchema: { type: "object", properties } }],
 });
 const text = { type: "string" };

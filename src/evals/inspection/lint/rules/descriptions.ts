@@ -157,8 +157,8 @@ function listUndescribed(tool: JsonObject): SchemaLocation[] {
   });
 }
 
-function listBranches({ anyOf, oneOf }: JsonObject): readonly Json[] {
-  return [anyOf, oneOf].flatMap((list) => (Array.isArray(list) ? list.slice(0, 100) : []));
+function listBranches({ anyOf, oneOf }: JsonObject, allOf?: Json): readonly Json[] {
+  return [anyOf, oneOf, allOf].flatMap((list) => (Array.isArray(list) ? list.slice(0, 100) : []));
 }
 
 /** Names that need no description: coordinates, sizes, usual texts and paging. */
@@ -207,8 +207,7 @@ function stem(word: string): string {
 /** A parameter is described in its own schema, in the one it refers to, or in a branch of it. */
 function isDescribed(schema: JsonObject, walk: Walk): boolean {
   const target = typeof schema.$ref === "string" ? followRef(schema.$ref, walk) : undefined;
-  const branches = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) => (Array.isArray(list) ? list : []));
-  const all = [schema, target?.kind === "local" ? target.schema : undefined, ...branches.slice(0, 100)];
+  const all = [schema, target?.kind === "local" ? target.schema : undefined, ...listBranches(schema, schema.allOf)];
   return all.some((one) => isJsonObject(one) && isText(one.description));
 }
 

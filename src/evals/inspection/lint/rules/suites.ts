@@ -9,6 +9,7 @@ import { type Case, findRepeatedQueries, listCaseCalls } from "../../../base/typ
 import { some } from "../../../reports/format.ts";
 import { recognizeDispatchers, writeDispatch } from "../../dispatchers.ts";
 import { listQueryWords } from "../../search/evaluate.ts";
+import { listNames } from "../language.ts";
 import { defineRules, type EvalsFileSubject, type SuiteSubject } from "../rule.ts";
 
 const docs = "docs/lint-rules.md";
@@ -49,7 +50,8 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
     why: "A tool that no case expects can become unusable without a failing case.",
     at: ["cases"],
     fix: "Add a query for each tool that users rely on.",
-    find({ suite, tools = [] }) {
+    find({ suite, listed = [] }) {
+      const tools = listNames(listed);
       const expected = new Set(suite.cases.flatMap(listExpectedNames));
       const missed = tools.filter((name) => !expected.has(name) && !Object.hasOwn(suite.dispatch ?? {}, name));
       return missed.length > 0 && `No case expects ${missed.length} of ${tools.length} listed tools: ${some(missed)}.`;
