@@ -71,7 +71,10 @@ function loopRow(name, effect) {
     cost: 20,
     fewer: 4,
     measures,
-    targets: effect.isGood ? { adopted: { atLeast: 0.9 } } : { false: { atMost: effect.limit } },
+    targets: {
+      ...(effect.isGood ? { adopted: { atLeast: 0.9 } } : { false: { atMost: effect.limit } }),
+      "of a fixed design": { atMost: 0.5 },
+    },
     async once(random, seed) {
       const record = new TrialRecord();
       let calls = 0;

@@ -106,7 +106,7 @@ const certificateOf = ({ harmUnsteady }: VariantSetup) =>
 export function screeningTrials(challengers: number, room: number): number[] {
   const rounds: number[] = [];
   for (let left = challengers; left > 1; left = Math.ceil(left / 2)) {
-    const least = [8, 10][rounds.length] ?? 12;
+    const least = [6, 9][rounds.length] ?? 12;
     rounds.push(Math.max(least, Math.min(30, Math.ceil(48 / room))));
   }
   return rounds;
