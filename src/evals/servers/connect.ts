@@ -53,13 +53,6 @@ export async function connect(spec: LiveSpec, context: ConnectContext): Promise<
   return new ConnectedServer(context.name, session, reopen, { startMs, listMs: leftMs, callMs }, spec.listed);
 }
 
-/** Whether a host shows an entry of the list. */
-function isListed(entry: unknown, { only, except }: ToolFilter): boolean {
-  const { name } = Object(entry) as { name?: unknown };
-  if (typeof name !== "string") return true;
-  return (only?.includes(name) ?? true) && !except?.includes(name);
-}
-
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
 const taskOnlySchema = z.object({ name: z.string(), execution: z.object({ taskSupport: z.literal("required") }) });
@@ -201,7 +194,11 @@ class ConnectedServer implements Connection {
           }),
         ),
       );
-      return entries.filter((entry) => isListed(entry, this.listed));
+      const { only, except } = this.listed;
+      return entries.filter((entry) => {
+        const { name } = Object(entry) as { name?: unknown };
+        return typeof name !== "string" || ((only?.includes(name) ?? true) && !except?.includes(name));
+      });
     } catch (error) {
       if (error instanceof sdk.ProtocolError) {
         throw serverError(

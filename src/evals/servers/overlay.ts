@@ -90,6 +90,10 @@ export function checkVariant(lists: readonly (readonly OfferedTool[])[], variant
 const nameForm = /^[a-zA-Z0-9_-]{1,64}$/;
 const nameHint = "Use 1 to 64 letters, digits, _ and -.";
 
+const refuseRenaming = (path: readonly string[], what: string) => (why: string, hint: string) => [
+  { path, message: `${what}: ${why}.`, hint },
+];
+
 function checkName(
   path: readonly string[],
   other: string | undefined,
@@ -98,9 +102,7 @@ function checkName(
 ): VariantProblem[] {
   const [tool] = meant;
   if (!tool || other === undefined || other === readOwnName(tool)) return [];
-  const refuse = (why: string, hint: string) => [
-    { path, message: `The tool "${tool.name}" cannot be renamed to "${other}": ${why}.`, hint },
-  ];
+  const refuse = refuseRenaming(path, `The tool "${tool.name}" cannot be renamed to "${other}"`);
   if (!isOwnTool(tool) || !isCallable(tool))
     return refuse("it is no tool that the server under test shows", "Remove the name.");
   if (!nameForm.test(other)) return refuse("model APIs refuse such a name", nameHint);
@@ -119,18 +121,13 @@ function checkParameter(
 ): VariantProblem[] {
   const [name, , parameter] = path;
   const known = [...new Set(meant.flatMap(({ inputSchema }) => listParameters(inputSchema)))];
-  if (!known.includes(normalizePath(parameter)))
-    return [
-      {
-        ...{ path, message: `"${name}" has no parameter "${parameter}".` },
-        hint: suggest(parameter, known, "Its parameters"),
-      },
-    ];
+  if (!known.includes(normalizePath(parameter))) {
+    const hint = suggest(parameter, known, "Its parameters");
+    return [{ path, message: `"${name}" has no parameter "${parameter}".`, hint }];
+  }
   if (typeof change === "string" || change.name === undefined || change.name === parameter) return [];
   const other = change.name;
-  const refuse = (why: string, hint: string) => [
-    { path, message: `The parameter "${parameter}" of "${name}" cannot be renamed to "${other}": ${why}.`, hint },
-  ];
+  const refuse = refuseRenaming(path, `The parameter "${parameter}" of "${name}" cannot be renamed to "${other}"`);
   if (!meant.some(({ inputSchema }) => getProperty(inputSchema, parameter) !== undefined))
     return refuse("it is inside of another one", "Remove the name.");
   if (!nameForm.test(other)) return refuse("model APIs refuse such a name", nameHint);
@@ -158,10 +155,15 @@ function applyChange(tool: OfferedTool, change: VariantChange): OfferedTool {
   }));
   const texts = new Map(changed.flatMap((one) => (one.description === undefined ? [] : [[one.path, one.description]])));
   const { _meta, ...rest } = tool;
-  const meta = applyMeta(_meta, { searchHint, alwaysLoad });
+  const hints = {
+    "anthropic/alwaysLoad": alwaysLoad ?? _meta?.["anthropic/alwaysLoad"],
+    "anthropic/searchHint": searchHint ?? _meta?.["anthropic/searchHint"],
+  };
+  // What is false or empty is as if it were absent.
+  const kept = Object.entries(hints).filter(([, value]) => value);
   return {
     ...rest,
-    ...(meta && { _meta: meta }),
+    ...(kept.length > 0 && { _meta: Object.fromEntries(kept) }),
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
     ...(texts.size > 0 && { inputSchema: describeParameters(tool.inputSchema, [], texts) }),
@@ -183,20 +185,6 @@ function renameTo(
     ...(renamed.length > 0 && { parameters: Object.fromEntries(renamed) }),
   };
   return Object.keys(shownAs).length > 0 ? { shownAs } : {};
-}
-
-/** The keys for hosts, overridden by those of a variant; undefined if none is left. */
-function applyMeta(
-  meta: OfferedTool["_meta"],
-  { searchHint, alwaysLoad }: { searchHint: string | undefined; alwaysLoad: boolean | undefined },
-): OfferedTool["_meta"] {
-  const hint = searchHint ?? meta?.["anthropic/searchHint"];
-  const isLoaded = alwaysLoad ?? meta?.["anthropic/alwaysLoad"];
-  const changed = {
-    ...(isLoaded && { "anthropic/alwaysLoad": isLoaded }),
-    ...(hint && { "anthropic/searchHint": hint }),
-  };
-  return Object.keys(changed).length > 0 ? changed : undefined;
 }
 
 /** A path may mark the items of a list, as in reports of changes: `edits[].oldText` is `edits.oldText`. */

@@ -63,7 +63,7 @@ export async function openSession(spec: LiveSpec, context: ConnectContext, ms: n
   for (let tries = 1; ; tries++) {
     const leftMs = Math.max(1, deadline - performance.now());
     try {
-      return await open(spec, context, attempt, { limitMs: ms, leftMs });
+      return await open(spec, context, attempt, ms, leftMs);
     } catch (error) {
       if (!(error instanceof Again)) throw error;
       const waitMs = error.unanswered ? readPause(error.unanswered, tries) : 0;
@@ -102,10 +102,13 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** `limitMs` is the limit in messages, `leftMs` what is left of it. */
-type StartLimits = { limitMs: number; leftMs: number };
-
-async function open(spec: LiveSpec, context: ConnectContext, attempt: Attempt, limits: StartLimits): Promise<Session> {
-  const { limitMs, leftMs } = limits;
+async function open(
+  spec: LiveSpec,
+  context: ConnectContext,
+  attempt: Attempt,
+  limitMs: number,
+  leftMs: number,
+): Promise<Session> {
   // The process starts before the client is loaded, so that both happen in parallel.
   const launched = "command" in spec ? launch(spec, context.dir, context.env) : undefined;
   const sdk = await import("@modelcontextprotocol/client");

@@ -239,12 +239,16 @@ export function createStdioLink(
       const isRefused = failure.kind === "silent" || (failure.kind === "lost" && failure.reason === refused);
       const malformed = failure.kind === "error" ? explainResult(failure.error) : isRefused ? refused : undefined;
       if (malformed !== undefined) return { message: `${malformed}.`, hint: refusedHint, isExplained: true };
-      const known = failure.kind === "error" ? undefined : explainStart(start());
+      const { cause = "", fix } = (failure.kind === "error" ? undefined : explainStart(start())) ?? {};
       const [noise] = transport.noise;
+      const hint =
+        noise === undefined
+          ? "Run the command of the server in a terminal, in the same folder, to see its output."
+          : "Write logs to stderr: stdout is reserved for protocol messages.";
       return {
-        message: `${describeFailure(failure)}.${known?.cause ? ` ${known.cause}` : ""}${quoteOutput(server, noise)}`,
-        hint: known?.fix ?? hintFor(noise),
-        isExplained: known !== undefined && known.cause !== "",
+        message: `${describeFailure(failure)}.${cause && ` ${cause}`}${quoteOutput(server, noise)}`,
+        hint: fix ?? hint,
+        isExplained: cause !== "",
       };
     },
     close: async () => {
@@ -257,14 +261,9 @@ export function createStdioLink(
 const closed = "was closed";
 
 function describeFailure(failure: Failure): string {
-  switch (failure.kind) {
-    case "lost":
-      return failure.reason;
-    case "silent":
-      return `did not answer within ${failure.ms / 1000} s`;
-    case "error":
-      return `answered with an error: ${messageOf(failure.error)}`;
-  }
+  if (failure.kind === "lost") return failure.reason;
+  if (failure.kind === "silent") return `did not answer within ${failure.ms / 1000} s`;
+  return `answered with an error: ${messageOf(failure.error)}`;
 }
 
 const stderrLines = 10;
@@ -277,15 +276,9 @@ function quoteOutput(server: ServerProcess, noise: string | undefined): string {
     .filter((line) => line.trim() !== "" && !stackFrame.test(line))
     .slice(-stderrLines)
     .join("\n");
+  const printed = noise === undefined ? "" : JSON.stringify(cut(noise, quotedNoise));
   return [
-    noise === undefined
-      ? ""
-      : ` Its stdout contains text other than protocol messages: ${JSON.stringify(cut(noise, quotedNoise))}.`,
-    stderr === "" ? "" : ` Its stderr ends with:\n${stderr.replace(/^/gm, "    ")}`,
+    printed && ` Its stdout contains text other than protocol messages: ${printed}.`,
+    stderr && ` Its stderr ends with:\n${stderr.replace(/^/gm, "    ")}`,
   ].join("");
-}
-
-function hintFor(noise: string | undefined): string {
-  if (noise !== undefined) return "Write logs to stderr: stdout is reserved for protocol messages.";
-  return "Run the command of the server in a terminal, in the same folder, to see its output.";
 }

@@ -60,9 +60,9 @@ export function weighWords(texts: readonly ToolText[]): Weights[] {
   const fillers = Array.from({ length: Math.max(0, minListLength - texts.length) }, () => []);
   for (const field of ["name", "description", "parameters"] as const) {
     const words = texts.map((text) => stemWords(text[field] ?? ""));
-    const index = buildBm25Index([...words, ...fillers]);
+    const scoreWord = buildBm25Index([...words, ...fillers]);
     for (const word of new Set(words.flat())) {
-      for (const [at, score] of index.scoreWord(word)) {
+      for (const [at, score] of scoreWord(word)) {
         weights[at]?.set(word, (weights[at]?.get(word) ?? 0) + score * fieldWeights[field]);
       }
     }

@@ -33,31 +33,6 @@ wordings wrong-arguments wrong-result wrong-tool wrong-type wrong-value
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Values that must not be written or printed, with their replacements. */
-export type Secrets = {
-  /** Adds a value under the name that replaces it in texts, and its parts. Short values are ignored, because redacting them would hide words. */
-  add(name: string, value: string): void;
-  /** Adds the credentials of a URL, if it is one: password, user, parameters and parts of its path, unless they are plain words. */
-  addUrl(name: string, url: string): void;
-  /** Adds the value of a variable that is named like a secret; of another one what is secret by its form, and of a server's all that looks random. */
-  addVariable(name: string, value: string, options?: { isServer?: boolean }): void;
-  /** Adds what is secret in a text by its form: credentials of a URL, members of JSON, and `name: value` or `name=value`. */
-  addText(name: string, text: string): void;
-  /** Adds what is secret in a command line: as in texts, the values of flags and headers that are named like secrets, and tokens. */
-  addArguments(words: readonly string[]): void;
-  /** Adds what is secret in the words of this program's own command line: as in texts, and in the command lines among them. */
-  addCommandLine(words: readonly string[]): void;
-  /** Adds the headers of requests, except those that say nothing. */
-  addHeaders(headers: Readonly<Record<string, string>>): void;
-  /**
-   * The text with every known value as `[redacted: <name>]`: plain, in base64, in hexadecimal, in any combination of escapes
-   * of `foldEscapes`; and with what a limit or a line break has left of one. JSON, and each part of it, stays JSON.
-   */
-  redact(text: string): string;
-  /** The text with every known value, in each of these forms, replaced by what `substitute` returns for its name and form. */
-  replace(text: string, substitute: (name: string, form: string) => string): string;
-};
-
 /** Shorter values, and numbers shorter than `shortestNumber`, are not redacted. */
 const shortest = 6;
 const shortestNumber = 12;
@@ -67,7 +42,7 @@ const shortestNumber = 12;
  * credentials in URLs and headers. Code that reads another one, such as a header of a server, adds it. The record and the
  * streams are redacted with it.
  */
-export const knownSecrets = once((env: Env): Secrets => {
+export const knownSecrets = once((env: Env) => {
   const secrets = createSecrets();
   for (const [name, value = ""] of Object.entries(env)) secrets.addVariable(name, value);
   return secrets;
@@ -75,7 +50,8 @@ export const knownSecrets = once((env: Env): Secrets => {
 
 const fold = (text: string) => foldEscapes(text, { spaces: true }).text;
 
-export function createSecrets(): Secrets {
+/** Values that must not be written or printed, with their replacements. */
+export function createSecrets() {
   const values = new Map<string, string>();
   let finder: ReturnType<typeof createSecretFinder> | undefined;
   const find = (text: string) => {
@@ -90,18 +66,19 @@ export function createSecrets(): Secrets {
     return names[at] ?? "";
   };
   const mark = (name: string) => (name === "" ? "[redacted]" : `[redacted: ${name}]`);
-  const splice = (text: string, found: readonly Found[], substitute: (name: string, form: string) => string) => {
+  const replace = (text: string, substitute: (name: string, form: string) => string): string => {
     let result = "";
     let done = 0;
-    for (const { from, to, at } of found) {
+    for (const { from, to, at } of find(text)) {
       result += text.slice(done, from) + substitute(nameOf(at), text.slice(from, to));
       done = to;
     }
     return result + text.slice(done);
   };
-  const hide = (text: string) => splice(text, find(text), mark);
-  const secrets: Secrets = {
-    add(name, given) {
+  const hide = (text: string) => replace(text, mark);
+  const secrets = {
+    /** Adds a value under the name that replaces it in texts, and its parts. Short values are ignored, because redacting them would hide words. */
+    add(name: string, given: string): void {
       // A backslash at the end could be the one that escapes what follows in JSON.
       const value = given.trim().replace(/(?<!\\)\\+$/, "");
       const folded = fold(value);
@@ -113,7 +90,8 @@ export function createSecrets(): Secrets {
       names = undefined;
       for (const part of listParts(value)) secrets.add(name, part);
     },
-    addUrl(name, text) {
+    /** Adds the credentials of a URL, if it is one: password, user, parameters and parts of its path, unless they are plain words. */
+    addUrl(name: string, text: string): void {
       const { user, password, path, parameters } = readUrl(text);
       for (const part of [password, ...(looksRandom(user) ? [user] : [])]) {
         secrets.add(name, part);
@@ -122,13 +100,15 @@ export function createSecrets(): Secrets {
       for (const part of path.split("/")) if (part.length >= shortestPart && looksRandom(part)) secrets.add(name, part);
       for (const [key, value] of parameters) if (isSecretName(key) || looksRandom(value)) secrets.add(name, value);
     },
-    addVariable(name, value, { isServer = false } = {}) {
+    /** Adds the value of a variable that is named like a secret; of another one what is secret by its form, and of a server's all that looks random. */
+    addVariable(name: string, value: string, { isServer = false } = {}): void {
       const isUrl = /^[a-z][a-z\d+.-]*:\/\//i.test(value);
       if (!isUrl && (isSecretName(name) || (isServer && looksSecret(value) && looksRandom(value))))
         secrets.add(name, value);
       else secrets.addText(name, value);
     },
-    addText(name, text) {
+    /** Adds what is secret in a text by its form: credentials of a URL, members of JSON, and `name: value` or `name=value`. */
+    addText(name: string, text: string): void {
       if (text.length > longestText) return;
       for (const [url] of text.matchAll(address)) secrets.addUrl(name, url);
       for (const { key, text: value } of readMembers(text) ?? []) {
@@ -138,7 +118,8 @@ export function createSecrets(): Secrets {
       for (const [, own = "", scheme = "", value = ""] of text.matchAll(pair))
         if (isSecretName(own) && looksSecret(value)) secrets.add(own, scheme + value);
     },
-    addArguments(words) {
+    /** Adds what is secret in a command line: as in texts, the values of flags and headers that are named like secrets, and tokens. */
+    addArguments(words: readonly string[]): void {
       for (const [at, word] of words.entries()) {
         secrets.addText("argument", word);
         const flag = /^--?([\w-]+)$/.exec(words[at - 1] ?? "")?.[1];
@@ -150,24 +131,31 @@ export function createSecrets(): Secrets {
           secrets.add(flag ?? "argument", word.replace(/^--?[\w-]+=/, ""));
       }
     },
-    addCommandLine(words) {
+    /** Adds what is secret in the words of this program's own command line: as in texts, and in the command lines among them. */
+    addCommandLine(words: readonly string[]): void {
       for (const word of words) {
         secrets.addText("argument", word);
         if (/\s/.test(word)) secrets.addArguments(word.split(/\s+/));
       }
     },
-    addHeaders(headers) {
+    /** Adds the headers of requests, except those that say nothing. */
+    addHeaders(headers: Readonly<Record<string, string>>): void {
       for (const [name, value] of Object.entries(headers)) {
         // Without the scheme: `Bearer <token>`.
         const bare = value.slice(value.indexOf(" ") + 1);
         for (const one of [value, bare]) if (isSecretHeader(name, bare)) secrets.add(name, one);
       }
     },
-    redact(text) {
+    /**
+     * The text with every known value as `[redacted: <name>]`: plain, in base64, in hexadecimal, in any combination of escapes
+     * of `foldEscapes`; and with what a limit or a line break has left of one. JSON, and each part of it, stays JSON.
+     */
+    redact(text: string): string {
       const hidden = hide(text);
       return hidden === text ? text : (replaceInJson(text, hide) ?? hidden);
     },
-    replace: (text, substitute) => splice(text, find(text), substitute),
+    /** The text with every known value, in each of these forms, replaced by what `substitute` returns for its name and form. */
+    replace,
   };
   return secrets;
 }

@@ -69,11 +69,8 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> 
   return exitCode;
 }
 
-type AllExamined = { examined: Examined[]; listed: ListedServer[] };
-
 /** Starts, lists and calls servers. Does not throw for anything that a server does. */
-async function examineAll(servers: readonly ServerTarget[], options: DoctorOptions, io: Io): Promise<AllExamined> {
-  const { execute, timeout } = options;
+async function examineAll(servers: readonly ServerTarget[], { execute, timeout }: DoctorOptions, io: Io) {
   const observeOne = async ({ target, resolved }: Prepared) => {
     if (!resolved) return nothing;
     const settings = { name: target.name, dir: resolved.dir, startMs: timeout * 1000, execute, io };
@@ -268,11 +265,11 @@ async function openOffline(id: string, url: string, { env }: Io): Promise<HostMo
   throw usageError(`"${id}" is not a host.`);
 }
 
-/** A provider on this machine whose model answers "Done." to everything. `bodies` are the model requests, in order. */
-type OfflineProvider = { url: string; bodies: readonly string[]; close(): Promise<void> };
-
-/** Starts a free provider that shows what a host sends. */
-export async function startOfflineProvider(): Promise<OfflineProvider> {
+/**
+ * Starts a provider on this machine that shows what a host sends, and whose model answers "Done." to everything. `bodies` are
+ * the model requests, in order.
+ */
+export async function startOfflineProvider() {
   const bodies: string[] = [];
   const { http, url } = await startLoopback(async (request, response) => {
     const body = await text(request);
@@ -284,7 +281,7 @@ export async function startOfflineProvider(): Promise<OfflineProvider> {
   return {
     url,
     bodies,
-    async close() {
+    async close(): Promise<void> {
       http.closeAllConnections();
       await new Promise((done) => http.close(done));
     },

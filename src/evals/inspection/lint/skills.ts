@@ -1,11 +1,11 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { formatJsonPath } from "../../base/jsonSchema/walk.ts";
 import { EvalsError, type Problem, usageError } from "../../base/types/errors.ts";
 import type { FindingLocation } from "../../base/types/finding.ts";
 import type { Path } from "../../base/types/json.ts";
-import { leftInPackages, type SkillPackage } from "../../base/types/skill.ts";
-import { findRepository, isWithin, readConfined, realPath } from "../../input/parsing/folders.ts";
+import type { SkillPackage } from "../../base/types/skill.ts";
+import { findRepository, isWithin, listFiles, readConfined, realPath } from "../../input/parsing/folders.ts";
 import { readParsed } from "../../input/parsing/read.ts";
 import { discoverSkills } from "../../input/skills/discover.ts";
 import { readSkillEvals } from "../../input/skills/evals.ts";
@@ -117,17 +117,8 @@ async function collectEvals(skill: SkillPackage, { io, settings }: CollectContex
 
 /** The text of every file of a package by path; undefined for files that are not text, too large, or outside of it. */
 function readFiles(dir: string): Map<string, string | undefined> {
-  const files = new Map<string, string | undefined>();
-  const folders = [""];
-  for (const folder of folders)
-    for (const entry of readdirSync(join(dir, folder), { withFileTypes: true })) {
-      if (leftInPackages.has(entry.name)) continue;
-      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-      if (entry.isDirectory()) folders.push(path);
-      else {
-        const read = readConfined(join(dir, path), dir, maxFileBytes);
-        files.set(path, "text" in read ? read.text : undefined);
-      }
-    }
-  return files;
+  // A package with too many files beside its queries is not loaded.
+  const files = listFiles(dir) ?? listFiles(dir, { without: "evals" }) ?? [];
+  const read = files.map(({ path }) => ({ path, ...readConfined(join(dir, path), dir, maxFileBytes) }));
+  return new Map(read.map((one) => [one.path, "text" in one ? one.text : undefined]));
 }

@@ -26,9 +26,8 @@ import {
   makeProbe,
   makeUnknownTool,
   maxRepeats,
-  openSession,
   type PlannedTool,
-  type ProbeSession,
+  ProbeSession,
   type ProbeTarget,
   type Probing,
   probeTool,
@@ -124,7 +123,7 @@ async function openServer(
     const name = tools[0]?.server ?? first.name;
     const report = { server: name, calls: 0, starts: 1, tools: [], skipped: [], findings: [], answers: [] };
     const plan = options.call ? [] : planTools(tools, report, execute, options, seed);
-    const session = openSession(source, first, io.signal);
+    const session = new ProbeSession(source, first, io.signal);
     const target = { name, flags, settings };
     return { planned: { source, session, target, report, tools, plan }, problems: [], warnings };
   } catch (error) {

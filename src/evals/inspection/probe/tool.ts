@@ -16,45 +16,40 @@ import {
 import { checkRules, getResult, isFailure, toolRules, unknownToolRules } from "./plan/rules.ts";
 import { formatCalls, type ProbeFinding, type ServerReport, unknownToolRow } from "./report.ts";
 
-/** Calls one server, one call at a time. Restarts it when it has ended. */
-export type ProbeSession = {
-  readonly calls: number;
-  readonly starts: number;
-  /** Throws EvalsError when the server has ended and cannot be restarted. */
-  call(tool: string, args: JsonObject): Promise<ProbeAnswer>;
-  /** Ends the server, so that the next call starts it again. */
-  stop(): Promise<void>;
-};
+/**
+ * Calls the server of a source, one call at a time, and restarts it when it has ended. Closing the source also closes servers
+ * that were restarted here.
+ */
+export class ProbeSession {
+  calls = 0;
+  starts = 1;
 
-/** Opens a session on the server of a source. Closing the source also closes servers that were restarted here. */
-export function openSession(source: Source, first: ToolServer, signal: AbortSignal): ProbeSession {
-  let server = first;
-  let calls = 0;
-  let starts = 1;
-  const start = async () => {
-    server = await source.reopen(signal);
-    starts += 1;
-    // The list distinguishes an unknown tool from a failing one.
-    await server.list(signal);
-  };
-  return {
-    get calls() {
-      return calls;
-    },
-    get starts() {
-      return starts;
-    },
-    stop: () => server.close(),
-    call: async (tool, args) => {
-      if (!server.alive()) await start();
-      calls += 1;
-      const outcome = await server.call(tool, args, signal);
-      const alive = server.alive();
-      // After a timeout the server may still be busy, which would slow down the next call.
-      if (outcome.kind === "broken" && outcome.stage === "timeout") await server.close();
-      return { outcome, alive };
-    },
-  };
+  constructor(
+    private readonly source: Source,
+    private server: ToolServer,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** Throws EvalsError when the server has ended and cannot be restarted. */
+  async call(tool: string, args: JsonObject): Promise<ProbeAnswer> {
+    if (!this.server.alive()) {
+      this.server = await this.source.reopen(this.signal);
+      this.starts += 1;
+      // The list distinguishes an unknown tool from a failing one.
+      await this.server.list(this.signal);
+    }
+    this.calls += 1;
+    const outcome = await this.server.call(tool, args, this.signal);
+    const alive = this.server.alive();
+    // After a timeout the server may still be busy, which would slow down the next call.
+    if (outcome.kind === "broken" && outcome.stage === "timeout") await this.stop();
+    return { outcome, alive };
+  }
+
+  /** Ends the server, so that the next call starts it again. */
+  async stop(): Promise<void> {
+    await this.server.close();
+  }
 }
 
 /** Makes the calls of a probe, until one breaks. */

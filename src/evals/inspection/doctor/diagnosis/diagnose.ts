@@ -87,13 +87,10 @@ function diagnoseFailure({ start, connected, listed, show }: ServerFacts): Diagn
     return { severity: "error", ...diagnoseRemoteStart(start, connected), command: show.direct };
   const failed = connected?.kind === "no" ? connected : listed?.kind === "no" ? listed : undefined;
   if (!failed) return undefined;
-  const cause = failed === connected ? explainNoSession(failed) : explainNoList(failed);
-  const command = failed === connected ? show.direct : show.lint;
-  return { severity: "error", ...cause, evidence: [failed.message], command };
-}
-
-function explainNoSession({ hint }: Failure): Cause {
-  return { rule: "no-session", message: "The server starts, but no client can connect to it.", fix: hint };
+  const evidence = [failed.message];
+  if (failed !== connected) return { severity: "error", ...explainNoList(failed), evidence, command: show.lint };
+  const message = "The server starts, but no client can connect to it.";
+  return { severity: "error", rule: "no-session", message, fix: failed.hint, evidence, command: show.direct };
 }
 
 function explainNoList({ message, hint }: Failure): Cause {

@@ -26,15 +26,12 @@ const table: readonly RuleRow<RegistrationSubject & { entry: JsonObject }>[] = [
     why: "A host starts the server in a folder of its choice, where a relative path leads elsewhere.",
     fix: "Write an absolute path.",
     *check({ entry, absolute, isFolderKnown }) {
-      // In the file of a project an absolute path would be right on one machine only.
-      const isElsewhere = (path: string) =>
-        !absolute(path) && !path.startsWith("${") && (!isFolderKnown || path.startsWith("~"));
-      const { command } = entry;
-      const script = findScript(entry);
-      if (typeof command === "string" && /[/\\]|^~/.test(command) && isElsewhere(command))
-        yield { at: ["command"], message: `The command ${quote(command)} is a relative path.` };
-      if (script && isElsewhere(script.path))
-        yield { at: ["args", script.index], message: `The script ${quote(script.path)} is a relative path.` };
+      for (const { path, at } of listPaths(entry)) {
+        // In the file of a project an absolute path would be right on one machine only.
+        const isElsewhere = !absolute(path) && !path.startsWith("${") && (!isFolderKnown || path.startsWith("~"));
+        const what = at[0] === "command" ? "command" : "script";
+        if (isElsewhere) yield { at, message: `The ${what} ${quote(path)} is a relative path.` };
+      }
     },
   },
   {
@@ -43,14 +40,12 @@ const table: readonly RuleRow<RegistrationSubject & { entry: JsonObject }>[] = [
     why: "The server cannot start, and the host shows no tools.",
     fix: "Build the server, or correct the path.",
     *check({ entry, absolute, exists, isFolderKnown }) {
-      const isMissing = (path: string) =>
-        (absolute(path) || (isFolderKnown && !path.startsWith("~"))) && !path.includes("${") && !exists(path);
-      const script = findScript(entry);
-      const { command } = entry;
-      if (typeof command === "string" && /[/\\]/.test(command) && isMissing(command))
-        yield { at: ["command"], message: `The program ${quote(command)} does not exist.` };
-      if (script && isMissing(script.path))
-        yield { at: ["args", script.index], message: `The script ${quote(script.path)} does not exist.` };
+      for (const { path, at } of listPaths(entry)) {
+        const isKnown = absolute(path) || (isFolderKnown && !path.startsWith("~"));
+        const what = at[0] === "command" ? "program" : "script";
+        if (isKnown && !path.includes("${") && !exists(path))
+          yield { at, message: `The ${what} ${quote(path)} does not exist.` };
+      }
     },
   },
   {
@@ -158,6 +153,16 @@ function* findMistyped({ command, args = [], env = {}, headers = {} }: JsonObjec
     if (name !== undefined && value !== undefined)
       yield { at: [key, name], message: `${quote(name)} is ${showValue(value)}, not a string.`, fix: quoteFix };
   }
+}
+
+/** The paths that an entry starts: its command, if it is one, and the script of an interpreter. */
+function listPaths(entry: JsonObject): { path: string; at: Path }[] {
+  const { command } = entry;
+  const script = findScript(entry);
+  return [
+    ...(typeof command === "string" && /[/\\]|^~/.test(command) ? [{ path: command, at: ["command"] }] : []),
+    ...(script ? [{ path: script.path, at: ["args", script.index] }] : []),
+  ];
 }
 
 /** The texts of an entry in which hosts expand variables: command, args, env, url and headers. */
