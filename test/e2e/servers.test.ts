@@ -12,7 +12,10 @@ tidyUp();
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 async function open(server: ServerSpec) {
-  const source = await openSource({ server, distractors: [], dir: root }, { env: process.env, signal: never });
+  const source = await openSource(
+    { name: "server", server, distractors: [], dir: root },
+    { env: process.env, signal: never },
+  );
   later(source.close);
   return source;
 }

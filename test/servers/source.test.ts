@@ -19,8 +19,11 @@ async function folder(): Promise<string> {
   return dir;
 }
 
-async function open(parts: Omit<SourceParts, "dir"> & { dir?: string }) {
-  const source = await openSource({ dir: await folder(), ...parts }, { env: process.env, signal: never });
+async function open(parts: Omit<SourceParts, "dir" | "name"> & { dir?: string }) {
+  const source = await openSource(
+    { name: "server", dir: await folder(), ...parts },
+    { env: process.env, signal: never },
+  );
   later(source.close);
   return source;
 }
@@ -143,7 +146,7 @@ test("reopen starts a fresh process; close ends them all", async () => {
 test("variables of the suite's own entry are filled in, with warnings", async () => {
   const server = { ...fixture("sdk1.mjs"), env: { A: `\${TOKEN}`, B: `\${NOT_SET}` } };
   const source = await openSource(
-    { server, distractors: [], dir: await folder() },
+    { name: "server", server, distractors: [], dir: await folder() },
     { env: { TOKEN: "t" }, signal: never },
   );
   later(source.close);
@@ -168,7 +171,7 @@ test("all that fails is told at once, and nothing is left open", async () => {
   });
   const message = await work.catch((error: Error) => error.message.replaceAll(dir, "DIR"));
   expect(message).toMatchInlineSnapshot(`
-    "error: Server "distractor 1" could not be started: there is no program "no-such-program".
+    "error: Server "server: distractor 1" could not be started: there is no program "no-such-program".
       Install it, or use the absolute path of the program: a host may have a shorter PATH than a shell.
     error: Server "silent" did not answer within 0.2 s.
       Check that the command starts an MCP server over stdio.

@@ -21,7 +21,7 @@ export type SourceParts = {
   /** Whether cases answer what the server asks the user. */
   elicits?: boolean;
   /** How messages name a server that is not registered under a name, for example the suite. */
-  name?: string;
+  name: string;
 };
 
 /**
@@ -133,12 +133,12 @@ export async function openSource(parts: SourceParts, io: ServerWorld & Pick<Io, 
   };
   const listMain = async (server: ServerSpec | Configuration): Promise<Main> => {
     if ("all" in server) return await listAll(server);
-    const listed = await list(server, "server", parts.name ?? "server");
+    const listed = await list(server, "server", parts.name);
     return { listed: [listed], ...(listed.live && { live: listed.live }) };
   };
   const distract = async (written: ServerSpec, index: number) => {
     const fallback = `distractor ${index + 1}`;
-    const listed = await list(written, fallback, parts.name ? `${parts.name}: ${fallback}` : fallback);
+    const listed = await list(written, fallback, `${parts.name}: ${fallback}`);
     await listed.live?.server.close();
     return toOffered(listed, "distractor");
   };
@@ -147,7 +147,7 @@ export async function openSource(parts: SourceParts, io: ServerWorld & Pick<Io, 
   const main = parts.server && listMain(parts.server);
   const others = parts.distractors.map(distract);
   try {
-    await waitForAll([main, behind, ...others], parts.name === undefined ? "the server" : `"${parts.name}"`);
+    await waitForAll([main, behind, ...others], parts.name);
   } catch (error) {
     await close();
     throw error;
@@ -201,7 +201,7 @@ async function waitForAll(work: readonly (Promise<unknown> | undefined)[], name:
     if (end.status !== "rejected") return [];
     if (end.reason instanceof EvalsError) return [end.reason];
     return [
-      serverError(`The tools of ${name} cannot be read: ${messageOf(end.reason)}.`, "Check what its servers list."),
+      serverError(`The tools of "${name}" cannot be read: ${messageOf(end.reason)}.`, "Check what its servers list."),
     ];
   });
   if (failures.length > 0) throw EvalsError.all(failures);
