@@ -1,4 +1,5 @@
 import type { PlannedCase } from "../../asking/trials/plan.ts";
+import { sumOf } from "../../base/collections.ts";
 import { printableLines, wrap } from "../../base/text/display.ts";
 import { exitCodes } from "../../base/types/errors.ts";
 import { describePolicy } from "../../base/types/flagValues.ts";
@@ -9,25 +10,21 @@ import { isCallable } from "../../base/types/tool.ts";
 import { addCost, type Cost, multiplyCost } from "../../base/types/trial.ts";
 import { count, integer, some } from "../../reports/format.ts";
 import type { PlannedChecks } from "../pipeline/manifest.ts";
-import { type Ceiling, chooseTier, computeCeiling, estimateJudgeCost, type GetTier } from "../pipeline/price.ts";
+import { chooseTier, computeCeiling, estimateJudgeCost, type GetTier } from "../pipeline/price.ts";
+import { modelLabel } from "../results/text.ts";
 import { listExecuted } from "../workspace/problems.ts";
 import { describeDetectable, describeForecasts, type Forecasts, forecastPlans } from "./forecast.ts";
 
 const dollars = (usd: Cost) =>
   usd === "unknown" ? "unknown (no list price)" : usd > 0 && usd < 0.01 ? "less than $0.01" : `$${usd.toFixed(2)}`;
 
-/** The maximum that a plan uses on one model, apart from its checks and nights, which decide on their trials themselves. */
-type ModelPlan = Ceiling & { model: Model; isBesideOthers: boolean };
+type ModelPlan = DryRun["models"][number];
 
-function renderModel({ model, isBesideOthers, typicalUsd, ...ceiling }: ModelPlan): string[] {
-  const { trials, batched, calls, inputTokens, outputTokens, costUsd } = ceiling;
-  const remark = isBesideOthers
-    ? " (besides those of the checks and nights above)"
-    : model.deterministic
-      ? " (one per case: the model is deterministic)"
-      : "";
+/** `remark`: on the number of trials. */
+function renderModel(plan: ModelPlan, remark: string): string[] {
+  const { model, note, trials, batched, calls, inputTokens, outputTokens, typicalUsd, costUsd } = plan;
   return [
-    `${model.id}${model.note ? ` (${model.note})` : ""}`,
+    modelLabel({ model, note }),
     `  trials         ${integer(trials)}${remark}`,
     ...(batched > 0 ? [`  in batches     ${integer(batched)} (at the price of batches)`] : []),
     `  calls          at most ${integer(calls)}`,
@@ -104,8 +101,8 @@ function expectTrials(
   { plans }: PlannedChecks,
   { checks, nights }: Forecasts,
 ): Expected {
-  const isOwn = (forecast: { suite: string; model: Model }) =>
-    forecast.suite === suite.name && forecast.model === model;
+  const isOwn = (forecast: { suite: string; model: string }) =>
+    forecast.suite === suite.name && forecast.model === model.id;
   const plan = plans.get(suite.name)?.find((each) => each.model === model.id);
   const night = nights.find(isOwn);
   if (plan?.kind === "unchanged" && night) {
@@ -128,17 +125,14 @@ const addCosts = (a: Costs, b: Costs): Costs => ({
 });
 const free: Costs = { typical: 0, most: 0 };
 
-/** What `run --dry-run` prints: the trials of each model, and typical and maximum costs of models and judge. */
-export type RunPlan = ReturnType<typeof planRun>;
-
-/** Counts and prices what a run will ask. */
+/** Counts and prices what a run will ask: the trials of each model, and typical and maximum costs of models and judge. */
 export function planRun(
   cases: readonly PlannedCase[],
   models: readonly Model[],
   seed: number,
   checks: PlannedChecks,
   { judge, getTier = chooseTier(false) }: { judge?: Model | undefined; getTier?: GetTier } = {},
-) {
+): DryRun {
   const suites = [...new Set(cases.map(({ suite }) => suite))];
   const forecasts = forecastPlans(checks, cases, models, { seed, getTier });
   const asked = models.flatMap((model) =>
@@ -146,21 +140,14 @@ export function planRun(
       .filter(({ suite }) => asksModel(suite, model))
       .map((planned) => ({ planned, model, trials: expectTrials(planned, model, checks, forecasts) })),
   );
-  const modelPlans = models.map((model): ModelPlan => {
-    const own = asked.filter((one) => one.model === model);
-    const rest = own.filter(({ trials }) => trials.isPlanned).map(({ planned }) => planned);
-    return {
-      model,
-      ...computeCeiling(rest, model, getTier),
-      isBesideOthers: rest.length < own.length,
-    };
-  });
   const byModels = asked.map(({ planned, model, trials }): Costs => {
     const planCosts = computeCeiling([planned], model, getTier);
     const scale = (expected: number, cost: Cost) => multiplyCost(expected / Math.max(1, planCosts.trials), cost);
     return { typical: scale(trials.typical, planCosts.typicalUsd), most: scale(trials.most, planCosts.costUsd) };
   });
   const judging = judge && priceJudge(judge, asked);
+  const judgeCosts = judging ? { typical: judging.typicalUsd, most: judging.costUsd } : free;
+  const total = [...byModels, judgeCosts].reduce(addCosts, free);
   return {
     suites: suites.map((suite) =>
       planSuite(
@@ -169,54 +156,13 @@ export function planRun(
         models,
       ),
     ),
-    settled: listSettled(checks),
-    ...forecasts,
-    models: modelPlans,
-    judging,
-    total: addCosts(byModels.reduce(addCosts, free), judging?.costs ?? free),
-    isSum: models.length > 1 || judging !== undefined || asked.some(({ trials }) => !trials.isPlanned),
-    seed,
-  };
-}
-
-/** The plan of a run as text. */
-export function renderPlan({ suites, settled, checks, nights, models, judging, total, isSum, seed }: RunPlan): string {
-  return printableLines(
-    ...suites.flatMap(renderSuite),
-    ...settled.map(describeSettled),
-    ...describeForecasts({ checks, nights }),
-    ...checks.flatMap((forecast) => describeDetectable(forecast) ?? []),
-    "",
-    ...models.flatMap(renderModel),
-    ...(judging ? renderJudge(judging) : []),
-    ...(isSum ? ["total", `  cost           ${describeCost(total.typical, total.most)}`] : []),
-    "",
-    `seed ${seed}; no model was called`,
-  );
-}
-
-/** The plan of a run as the object that `run --dry-run --json` prints. */
-export function planJson({ suites, settled, checks, nights, models, judging, total, seed }: RunPlan): DryRun {
-  return {
-    suites,
-    checks: [
-      ...settled,
-      ...checks.map(({ model, ...forecast }) => ({ kind: "compare" as const, ...forecast, model: model.id })),
-    ],
-    nights: nights.map(({ model, ...forecast }) => ({ ...forecast, model: model.id })),
-    models: models.map(({ model, isBesideOthers: _, ...plan }) => ({
-      ...plan,
-      model: model.id,
-      note: model.note ?? null,
-    })),
-    judge: judging
-      ? {
-          model: judging.judge.id,
-          calls: Math.round(judging.requests),
-          typicalUsd: judging.costs.typical,
-          costUsd: judging.costs.most,
-        }
-      : null,
+    checks: [...listSettled(checks), ...forecasts.checks],
+    nights: forecasts.nights,
+    models: models.map((model) => {
+      const planned = asked.filter((one) => one.model === model && one.trials.isPlanned).map((one) => one.planned);
+      return { ...computeCeiling(planned, model, getTier), model: model.id, note: model.note ?? null };
+    }),
+    judge: judging ?? null,
     typicalUsd: total.typical,
     costUsd: total.most,
     seed,
@@ -224,29 +170,57 @@ export function planJson({ suites, settled, checks, nights, models, judging, tot
   };
 }
 
-type Judging = { judge: Model; requests: number; costs: Costs };
-
-/** Prices the judge: one additional request for each trial, in every arm, with sentences or values to grade. */
-function priceJudge(judge: Model, asked: readonly { planned: PlannedCase; model: Model; trials: Expected }[]): Judging {
-  const isJudged = ({ case: { expectedBehavior, expect, turns } }: PlannedCase) =>
-    expectedBehavior.length > 0 || /"\$?judge":/.test(JSON.stringify([expect, turns]));
-  return asked
-    .filter(({ planned }) => isJudged(planned))
-    .reduce<Judging>(
-      ({ requests, costs }, { planned, model, trials }) => {
-        const each = estimateJudgeCost(planned, model, judge);
-        const own = { typical: multiplyCost(trials.typical, each.typical), most: multiplyCost(trials.most, each.most) };
-        return { judge, requests: requests + trials.most, costs: addCosts(costs, own) };
-      },
-      { judge, requests: 0, costs: free },
-    );
+/** The plan of a run on these models as text. */
+export function renderPlan(plan: DryRun, models: readonly Model[]): string {
+  const { suites, nights, judge, seed } = plan;
+  const compared = plan.checks.filter((check) => check.kind === "compare");
+  const forecasts = { checks: compared, nights };
+  const isBesideOthers = ({ id }: Model) => [...compared, ...nights].some(({ model }) => model === id);
+  const describeTrials = (model: Model) =>
+    isBesideOthers(model)
+      ? " (besides those of the checks and nights above)"
+      : model.deterministic
+        ? " (one per case: the model is deterministic)"
+        : "";
+  const isSum = models.length > 1 || judge !== null || models.some(isBesideOthers);
+  return printableLines(
+    ...suites.flatMap(renderSuite),
+    ...plan.checks.flatMap((check) => (check.kind === "compare" ? [] : [describeSettled(check)])),
+    ...describeForecasts(forecasts, models),
+    ...compared.flatMap((forecast) => describeDetectable(forecast) ?? []),
+    "",
+    ...models.flatMap((model, at) => renderModel(plan.models[at] as ModelPlan, describeTrials(model))),
+    ...(judge ? renderJudge(judge) : []),
+    ...(isSum ? ["total", `  cost           ${describeCost(plan.typicalUsd, plan.costUsd)}`] : []),
+    "",
+    `seed ${seed}; no model was called`,
+  );
 }
 
-function renderJudge({ judge, requests, costs }: Judging): string[] {
-  if (requests === 0) return [`judge ${judge.id}: no case needs it`];
+type JudgePlan = NonNullable<DryRun["judge"]>;
+
+/** Prices the judge: one additional request for each trial, in every arm, with sentences or values to grade. */
+function priceJudge(
+  judge: Model,
+  asked: readonly { planned: PlannedCase; model: Model; trials: Expected }[],
+): JudgePlan {
+  const isJudged = ({ case: { expectedBehavior, expect, turns } }: PlannedCase) =>
+    expectedBehavior.length > 0 || /"\$?judge":/.test(JSON.stringify([expect, turns]));
+  const judged = asked.filter(({ planned }) => isJudged(planned));
+  const costs = judged.map(({ planned, model, trials }): Costs => {
+    const each = estimateJudgeCost(planned, model, judge);
+    return { typical: multiplyCost(trials.typical, each.typical), most: multiplyCost(trials.most, each.most) };
+  });
+  const { typical, most } = costs.reduce(addCosts, free);
+  const calls = Math.round(sumOf(judged, ({ trials }) => trials.most));
+  return { model: judge.id, calls, typicalUsd: typical, costUsd: most };
+}
+
+function renderJudge({ model, calls, typicalUsd, costUsd }: JudgePlan): string[] {
+  if (calls === 0) return [`judge ${model}: no case needs it`];
   return [
-    `judge ${judge.id}`,
-    `  calls          at most ${integer(requests)} additional`,
-    `  cost           ${describeCost(costs.typical, costs.most)}, in addition`,
+    `judge ${model}`,
+    `  calls          at most ${integer(calls)} additional`,
+    `  cost           ${describeCost(typicalUsd, costUsd)}, in addition`,
   ];
 }

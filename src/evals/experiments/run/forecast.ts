@@ -6,6 +6,7 @@ import { deriveSeed, drawBeta, seededRandom } from "../../base/stats/random.ts";
 import type { ComparePlan } from "../../base/types/check.ts";
 import type { DriftPlan } from "../../base/types/drift.ts";
 import type { Model } from "../../base/types/model.ts";
+import type { DryRun } from "../../base/types/run.ts";
 import { addCost, type Cost, multiplyCost } from "../../base/types/trial.ts";
 import { count, integer, money, percent, size } from "../../reports/format.ts";
 import type { CheckSetup } from "../check/design.ts";
@@ -68,8 +69,8 @@ function simulateChecks(setup: CheckSetup, bank: Bank, plays: number, drop: numb
   });
 }
 
-type CheckForecast = ReturnType<typeof forecastCheck>;
-type NightForecast = ReturnType<typeof forecastNight>;
+type CheckForecast = Extract<DryRun["checks"][number], { kind: "compare" }>;
+type NightForecast = DryRun["nights"][number];
 
 /** Forecasts of checks and nights, whose number of trials is decided only while they run. */
 export type Forecasts = { checks: CheckForecast[]; nights: NightForecast[] };
@@ -102,7 +103,7 @@ function forecastCheck(
   cases: readonly PlannedCase[],
   model: Model,
   { seed, getTier }: { seed: number; getTier: GetTier },
-) {
+): CheckForecast {
   const setup = setUpCheck(plan, { seed, isDeterministic: model.deterministic });
   const bank = new Map(plan.cases.map(({ id, bank }) => [id, bank]));
   const forecast = forecastCalls(setup, bank);
@@ -112,7 +113,8 @@ function forecastCheck(
   const price = (calls: number) => multiplyCost(calls / Math.max(1, all.length), each);
   const find = (drop: number) => ({ drop, found: forecastPower(setup, bank, drop) });
   const detect = model.deterministic || plan.isPlacebo ? [] : [0.1, 0.2].map(find);
-  return { suite, model, ...forecast, typicalUsd: price(forecast.typical), highUsd: price(forecast.high), detect };
+  const costs = { typicalUsd: price(forecast.typical), highUsd: price(forecast.high) };
+  return { kind: "compare", suite, model: model.id, ...forecast, ...costs, detect };
 }
 
 /** The expected size of a night of one suite on one model. `most` includes follow-ups. The cost is an estimate. */
@@ -122,32 +124,38 @@ function forecastNight(
   cases: readonly PlannedCase[],
   model: Model,
   getTier: GetTier,
-) {
+): NightForecast {
   const each = cases.map((planned) => estimateTrialCost(planned, model, getTier)).reduce(addCost, 0);
   const most = cases.length * Math.max(trials, mostTrialsOfNight);
-  return { suite, model, trials: cases.length * trials, most, costUsd: multiplyCost(trials, each) };
+  return { suite, model: model.id, trials: cases.length * trials, most, costUsd: multiplyCost(trials, each) };
 }
 
-/** Describes the expected size and cost of each check and night in one line. */
-export function describeForecasts({ checks, nights }: Forecasts): string[] {
-  return [...checks.map(describeCheck), ...nights.map(describeNight)];
+/** Describes the expected size of each check and night on these models in one line, with the cost on language models. */
+export function describeForecasts({ checks, nights }: Forecasts, models: readonly Model[]): string[] {
+  const describe = <F extends { model: string }>(all: readonly F[], write: (forecast: F, model: Model) => string) =>
+    all.flatMap((one) => {
+      const model = models.find(({ id }) => id === one.model);
+      return model ? [write(one, model)] : [];
+    });
+  return [...describe(checks, describeCheck), ...describe(nights, describeNight)];
 }
 
-/** How often the check would find a drop, in one line; undefined for a deterministic model. */
-export function describeDetectable({ suite, model, detect }: CheckForecast): string | undefined {
-  const found = detect.map((one) => `of ${size(one.drop)} in ${percent(one.found)} of checks`);
-  if (found.length === 0) return undefined;
-  return `A drop of every case of ${suite} on ${model.id} is found: ${found.join(", ")}.`;
-}
-
-function describeCheck({ suite, model, typical, high, most, cached, typicalUsd, highUsd }: CheckForecast): string {
+function describeCheck(check: CheckForecast, model: Model): string {
+  const { suite, typical, high, most, cached, typicalUsd, highUsd } = check;
   const kept = cached > 0 ? ` (with ${percent(cached)} of the tool lists from prompt caches)` : "";
   return `Check of ${suite} on ${model.id}: typically ${count(typical, "trial")}${aboutCost(model, typicalUsd)}${kept}; 9 times in 10 at most ${integer(high)}${aboutCost(model, highUsd)}; never more than ${integer(most)}.`;
 }
 
-function describeNight({ suite, model, trials, most, costUsd }: NightForecast): string {
+function describeNight({ suite, trials, most, costUsd }: NightForecast, model: Model): string {
   return `Night of ${suite} on ${model.id}: ${count(trials, "trial")}${aboutCost(model, costUsd)}, plus follow-ups for cases that look different; never more than ${integer(most)}.`;
 }
 
 const aboutCost = (model: Model, cost: Cost) =>
   model.kind === "language model" && cost !== "unknown" ? `, about ${money(cost)}` : "";
+
+/** How often the check would find a drop, in one line; undefined for a deterministic model. */
+export function describeDetectable({ suite, model, detect }: CheckForecast): string | undefined {
+  const found = detect.map((one) => `of ${size(one.drop)} in ${percent(one.found)} of checks`);
+  if (found.length === 0) return undefined;
+  return `A drop of every case of ${suite} on ${model} is found: ${found.join(", ")}.`;
+}

@@ -36,7 +36,7 @@ import { interleaveArms } from "../workspace/arms.ts";
 import { listFurtherExposures, verifySearches, warnOfSmallWindows } from "../workspace/exposures.ts";
 import { chooseSeed } from "../workspace/models.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { planJson, planRun, renderPlan } from "./dryRun.ts";
+import { planRun, renderPlan } from "./dryRun.ts";
 import { describeForecasts, forecastPlans } from "./forecast.ts";
 import { type RunOptions, refuseContradictions } from "./runOptions.ts";
 
@@ -81,8 +81,8 @@ export async function runSuites(
   const getTier = chooseTier(options.batch);
   if (options.dryRun) {
     const plan = planRun(planned, models, seed, checks, { judge, getTier });
-    if (options.json) printJson(planJson(plan), [], io);
-    else io.out(renderPlan(plan));
+    if (options.json) printJson(plan, [], io);
+    else io.out(renderPlan(plan, models));
     return reportNone;
   }
   // With a queue, the workers have the keys and the servers, and verify this.
@@ -105,9 +105,8 @@ export async function runSuites(
   });
   const forecasts = forecastPlans(checks, cases, models, { seed, getTier });
   // Announce only language models: others are free and answer at once.
-  const isCostly = ({ model }: { model: Model }) => !resumed && model.kind === "language model";
-  const costly = { checks: forecasts.checks.filter(isCostly), nights: forecasts.nights.filter(isCostly) };
-  for (const line of describeForecasts(costly)) io.err(printableLines(line));
+  const costly = resumed ? [] : models.filter(({ kind }) => kind === "language model");
+  for (const line of describeForecasts(forecasts, costly)) io.err(printableLines(line));
   const typical = [...forecasts.checks.map((one) => one.typical), ...forecasts.nights.map((one) => one.trials)];
   const finished = await runOnRecord(
     {
