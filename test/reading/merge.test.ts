@@ -260,6 +260,18 @@ describe("shards and evals merge", () => {
     );
   });
 
+  it("are summed up in the step summary and the comment of a workflow", async () => {
+    const made = project();
+    for (const shard of ["1/2", "2/2"])
+      await run({ ...runDefaults, seed: 7, shard, out: `shards/${shard[0]}` }, made.io());
+    const file = join(made.dir, "step.md");
+    const io = made.io({ env: { GITHUB_STEP_SUMMARY: file } });
+    await merge({ ...mergeDefaults, json: false, reporter: ["github"], runs: ["shards"] }, io);
+    const summary = readFileSync(file, "utf8");
+    expect(summary).toContain("#### files · lexical-2");
+    expect(readFileSync(join(made.dir, "reports/last-result/comment.md"), "utf8")).toContain(summary.trimEnd());
+  });
+
   it("refuse anything but all shards of one run, each once and complete", async () => {
     const made = project();
     const shard = async (text: string, changes: Partial<RunOptions> = {}, out = text.replace("/", "of")) => {

@@ -9,12 +9,10 @@ import { type ExitCode, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import type { RunManifest } from "../base/types/run.ts";
 import { cellKey, type Trial } from "../base/types/trial.ts";
-import { recordPlacebos } from "../experiments/check/ask.ts";
-import { recordNights } from "../experiments/drift/ask.ts";
 import { listChanges } from "../experiments/pipeline/record.ts";
-import { printForm, printRun, writeReports } from "../experiments/reporting/report.ts";
 import { PageTrialCollector } from "../experiments/run/report/page.ts";
 import type { RunOptions } from "../experiments/run/runOptions.ts";
+import { reportRun } from "../experiments/run/runSuites.ts";
 import { summarizer } from "../experiments/run/summary.ts";
 import { listEntries } from "../records/find.ts";
 import { openJournal } from "../records/journal.ts";
@@ -56,18 +54,7 @@ export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
   const summary = results.summary();
   const ends = shards.map((shard) => shard.manifest.finishedAt ?? "").sort();
   const finished = await finishRun(dir, manifest, summary, new Date(ends.at(-1) ?? Date.now()), redact);
-  const { accept } = options;
-  const input = { summary, manifest: finished, followUp: { accept } };
-  await writeReports(dir, { ...input, trials }, io);
-  await recordNights(summary, finished);
-  await recordPlacebos(summary, finished);
-  printRun(input, options.json, io);
-  for (const form of options.reporter ?? []) await printForm(form, { ...input, dir }, options.json, io);
-  if (accept) {
-    const { acceptRun } = await import("../experiments/baseline/accept.ts");
-    await acceptRun(dir, options, io);
-  }
-  return summary.exitCode as ExitCode;
+  return await reportRun({ dir, manifest: finished, summary, trials, end: "complete", why: "" }, options, io);
 }
 
 /** A finished shard on disk. `name`: its name in messages. */

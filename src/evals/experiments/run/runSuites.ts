@@ -18,7 +18,7 @@ import { printJson } from "../../reports/result.ts";
 import { planChecks, recordPlacebos, runCheck } from "../check/ask.ts";
 import { planDrift, recordNights, runDrift } from "../drift/ask.ts";
 import { createManifest, indexToolsets } from "../pipeline/manifest.ts";
-import { type RecordedRun, runOnRecord } from "../pipeline/pipeline.ts";
+import { type AskOptions, type RecordedRun, runOnRecord } from "../pipeline/pipeline.ts";
 import { chooseTier } from "../pipeline/price.ts";
 import type { OpenRecord } from "../pipeline/record.ts";
 import { pickRecorded, type Resumed } from "../pipeline/recordedOptions.ts";
@@ -145,7 +145,8 @@ export async function runSuites(
     io,
   );
   // Bound, because a closure would keep the workspace in memory.
-  return reportRun.bind(undefined, finished, options, io);
+  if (shard) return reportShard.bind(undefined, finished, options, io);
+  return reportRun.bind(undefined, finished, options, io, options.blame ? options : undefined);
 }
 
 const reportNone: FinalReport = () => exitCodes.passed;
@@ -193,12 +194,18 @@ async function runEach(
   return "complete";
 }
 
-/** Writes the reports of a run, prints the requested ones, explains a regression on request, and says how to resume. */
-async function reportRun(finished: RecordedRun<{ end: PlanEnd }>, options: RunOptions, io: Io): Promise<ExitCode> {
-  if (options.shard !== undefined) return reportShard(finished, options, io);
-  const { dir, manifest, summary, trials, end, why } = finished;
-  const { accept, blame } = options;
-  const input = { summary, manifest, followUp: end === "complete" ? { accept, blame } : {} };
+/**
+ * Writes the reports of a run, prints the requested ones, and says how to resume. `blame`: also explains a regression,
+ * within these limits.
+ */
+export async function reportRun(
+  { dir, manifest, summary, trials, end, why }: RecordedRun<{ end: PlanEnd }>,
+  options: Pick<RunOptions, "out" | "baselines" | "json" | "accept" | "reporter" | "otlp">,
+  io: Io,
+  blame?: AskOptions,
+): Promise<ExitCode> {
+  const { accept } = options;
+  const input = { summary, manifest, followUp: end === "complete" ? { accept, blame: blame !== undefined } : {} };
   await writeReports(dir, { ...input, trials }, io);
   if (end === "complete") {
     await recordNights(summary, manifest);
@@ -206,7 +213,7 @@ async function reportRun(finished: RecordedRun<{ end: PlanEnd }>, options: RunOp
   }
   if (!options.json) printRun(input, false, io);
   const blaming = blame && end === "complete" ? await import("../blame/ask.ts") : undefined;
-  const blamed = await blaming?.blameRun(dir, options, io);
+  const blamed = blame && (await blaming?.blameRun(dir, blame, io));
   const blameText = blamed && blaming?.blameMarkdown(blamed);
   if (blameText !== undefined) await writeReport(dir, "blame.md", blameText, io);
   if (options.json) {
