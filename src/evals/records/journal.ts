@@ -1,4 +1,4 @@
-import { createHash, hash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { EvalsError } from "../base/types/errors.ts";
 import { markWholes, parseExactJson, unmarkWholes, writeExactJson } from "../base/types/json.ts";
@@ -17,7 +17,7 @@ const limits = { sharedCharacters: 32_000_000, hashes: 100_000 } as const;
 
 const prefix = "@text:";
 const idForm = /^@text:[0-9a-f]{32}$/;
-const createId = (text: string) => prefix + createHash("sha256").update(text).digest("hex").slice(0, 32);
+const createId = (text: string) => prefix + hash("sha256", text).slice(0, 32);
 
 /** Writes trials as JSON, with repeated texts replaced by their ids. Use one writer per journal. */
 export class TextWriter {

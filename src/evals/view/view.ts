@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type ServerType, serve } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import { knownSecrets } from "../base/secrets/secrets.ts";
-import { EvalsError, type ExitCode, messageOf, type Problem, usageError } from "../base/types/errors.ts";
+import { EvalsError, type ExitCode, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import type { RunManifest, RunSummary } from "../base/types/run.ts";
 import { compareRecords } from "../experiments/compare/ask.ts";
@@ -20,12 +20,11 @@ import {
   PageTrialCollector,
   type RunEntry,
   type RunsPage,
-  runPage,
   toPage,
   type WrittenReport,
 } from "../experiments/run/report/page.ts";
 import { describeRecord, makeHistories, type PastRun, runsPage, sideBySide } from "../experiments/run/report/runs.ts";
-import { readOrWarn } from "../records/find.ts";
+import { listEntries, readOrWarn } from "../records/find.ts";
 import { isRun, journalPath, readManifest } from "../records/record.ts";
 import { heading, plainText, text } from "../reports/document.ts";
 import { renderPage } from "../reports/html.ts";
@@ -202,17 +201,12 @@ export class Records {
 
   /** The names of folders that can have a record, newest first. */
   async #listFolders(warn: (problem: Problem) => void): Promise<string[]> {
-    try {
-      return (await readdir(this.#out))
-        .filter((name) => idForm.test(name))
-        .sort()
-        .reverse();
-    } catch (error) {
-      // Without a folder there is no record yet.
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT")
-        warn({ severity: "warning", message: `${this.#out} cannot be read: ${messageOf(error)}.` });
+    const entries = await listEntries(this.#out).catch((error: unknown) => {
+      if (!(error instanceof EvalsError)) throw error;
+      for (const problem of error.problems) warn({ ...problem, severity: "warning" });
       return [];
-    }
+    });
+    return entries.flatMap(({ name }) => (idForm.test(name) ? [name] : [])).reverse();
   }
 
   async has(id: string): Promise<boolean> {
@@ -243,24 +237,19 @@ export class Records {
   async #page(id: string): Promise<WrittenReport | undefined> {
     const manifest = await this.#find(id);
     if (!manifest) return undefined;
+    const { experiment, finishedAt } = manifest;
     const dir = join(this.#out, id);
-    if (manifest.experiment?.result && manifest.finishedAt !== undefined) {
-      const made = await readReport({ dir, manifest }, { withTrials: true }).catch(() => undefined);
-      if (made) return { ...made.page(), home };
-    }
+    const isFinished = finishedAt !== undefined;
+    const served = { home, ...(!isFinished && { live: `/runs/${id}/data` }) };
+    const read = () => readReport({ dir, manifest }, { withTrials: true });
+    if (!experiment) return { ...(await read()).page(), ...served };
+    const made = experiment.result && isFinished ? await read().catch(() => undefined) : undefined;
+    if (made) return { ...made.page(), ...served };
     const trials = new PageTrialCollector(manifest);
-    const results = await readResults(dir, manifest, trials);
-    const served = { home, ...(manifest.finishedAt === undefined && { live: `/runs/${id}/data` }) };
-    if (!manifest.experiment) return { ...runPage({ summary: results.summary(), manifest }, trials), ...served };
-    const { command } = manifest.experiment;
-    const blocks =
-      manifest.finishedAt === undefined
-        ? [heading(1, `evals ${command}: not finished`)]
-        : [
-            heading(1, `evals ${command}`),
-            text("Its result cannot be read: another version of tool-evals made this record."),
-          ];
-    return { ...experimentPage(blocks, manifest, trials), ...served };
+    await readResults(dir, manifest, trials);
+    const title = heading(1, `evals ${experiment.command}${isFinished ? "" : ": not finished"}`);
+    const why = isFinished ? "Its result cannot be read: another version of tool-evals made this record." : undefined;
+    return { ...experimentPage([title, text(why)], manifest, trials), ...served };
   }
 
   async #compare(base: string, head: string): Promise<WrittenReport | undefined> {

@@ -143,8 +143,7 @@ export class ServersTally {
 }
 
 function estimateShare(passed: number, trials: number): Server["right"] {
-  const interval = wilson({ passed, trials });
-  return { passed, trials, interval: interval ? [interval[0], interval[1]] : null };
+  return { passed, trials, interval: wilson({ passed, trials }) ?? null };
 }
 
 /** Which trials each server of a configuration loses to other servers and takes from them; empty for other suites. */

@@ -32,11 +32,13 @@ function computeUsageCeiling(planned: PlannedCase, model: Model, turns = countTu
 /** Returns the price tier of a case's trials; undefined for list price. */
 export type GetTier = (planned: PlannedCase, model: Model) => "batch" | undefined;
 
-const standardTier: GetTier = () => undefined;
-const batchTier: GetTier = (planned, model) => (isBatched(planned, model) ? "batch" : undefined);
-
 /** The price tiers of a run with or without `--batch`. */
-export const chooseTier = (batch: boolean | undefined): GetTier => (batch ? batchTier : standardTier);
+export const chooseTier =
+  (batch: boolean | undefined): GetTier =>
+  (planned, model) =>
+    batch && isBatched(planned, model) ? "batch" : undefined;
+
+const standardTier = chooseTier(false);
 
 /** The maximum that a plan uses on one model, and its typical cost. Costs are at list or batch price, without caching. */
 export function computeCeiling(cases: readonly PlannedCase[], model: Model, getTier: GetTier = standardTier) {
