@@ -67,7 +67,6 @@ export function computeCeiling(cases: readonly PlannedCase[], model: Model, getT
   }
   return ceiling;
 }
-export type Ceiling = ReturnType<typeof computeCeiling>;
 
 /** Typical output tokens of a reply with a tool call. Reasoning models write several times as many. */
 const typicalOutputTokens = 150;
