@@ -31,7 +31,6 @@ import {
   type Blocks,
   diff,
   facts,
-  hasContent,
   heading,
   makeColumns,
   section,
@@ -300,9 +299,8 @@ function acceptedDocument(fresh: Baseline, file: string, old: Baseline | "none" 
   ];
   if (typeof old === "string") return [title, text(...lines)];
   const before = `the baseline of ${old.acceptedAt.slice(0, 10)} (run ${old.run})`;
-  const changes = differenceBlocks(old, fresh);
-  if (changes.length === 0) return [title, text(...lines, `Nothing changed since ${before}.`)];
-  return [title, text(...lines), ...section(`Changes since ${before}`, changes)];
+  const changes = section(`Changes since ${before}`, differenceBlocks(old, fresh));
+  return [title, text(...lines, changes.length === 0 ? `Nothing changed since ${before}.` : undefined), ...changes];
 }
 
 /** Changes of tool lists, each with the cases that see the list, then notes on cases. */
@@ -313,7 +311,7 @@ function differenceBlocks(before: Baseline, now: Baseline): Blocks {
     text(cases.length < before.cases.length ? `Tools of ${some(cases)}:` : undefined),
     diff(changes, unlimited),
   ]);
-  return [...blocks, text(...notes, ...rateChanges(before, now))].filter(hasContent);
+  return [...blocks, text(...notes, ...rateChanges(before, now))];
 }
 
 /** The unchanged cases whose pass rate differs: `rename: 20/20 (100%) before, 11/20 (55%) now`. */

@@ -169,25 +169,25 @@ function describeSeen({ reverted, breaking }: NonNullable<BlamedCase["seen"]>, c
 
 /** `The change of get_file breaks c3 and c7: with it reverted, they pass 23 of 24 times; with it, 8 of 24.` */
 function describeTests(group: Group, tests: readonly BlameTest[]): string {
-  return confirmedTests(group, tests)
-    .map(({ description, own }) => {
-      const reverted = pool(own.map((one) => one.reverted));
-      const served = pool(own.map((one) => one.new));
-      const cases = joinNames(own.map((one) => one.case));
-      const passes = own.length === 1 ? `${cases} passes` : "they pass";
-      return `The change of ${description} breaks ${cases}: with it reverted, ${passes} ${integer(reverted.passed)} of ${count(reverted.trials, "time")}; with it, ${integer(served.passed)} of ${integer(served.trials)}.`;
-    })
-    .join(" ");
+  const own = listOwnTests(group, tests).filter(({ isConfirmed }) => isConfirmed);
+  const sentences = (group.verdict?.descriptions ?? []).flatMap((description) => {
+    const test = own.find((one) => one.description === description);
+    if (!test) return [];
+    const reverted = pool(test.cases.map((one) => one.reverted));
+    const served = pool(test.cases.map((one) => one.new));
+    const cases = joinNames(test.cases.map((one) => one.case));
+    const passes = test.cases.length === 1 ? `${cases} passes` : "they pass";
+    return `The change of ${description} breaks ${cases}: with it reverted, ${passes} ${integer(reverted.passed)} of ${count(reverted.trials, "time")}; with it, ${integer(served.passed)} of ${integer(served.trials)}.`;
+  });
+  return sentences.join(" ");
 }
 
-function confirmedTests({ cases, verdict }: Group, tests: readonly BlameTest[]) {
+/** The tests of the cases of a group. */
+function listOwnTests({ cases }: Group, tests: readonly BlameTest[]): BlameTest[] {
   const ids = new Set(cases.map((one) => one.case));
-  return (verdict?.descriptions ?? []).flatMap((description) => {
-    const test = tests.find(
-      (one) => one.isConfirmed && one.description === description && one.cases.some((own) => ids.has(own.case)),
-    );
-    return test ? [{ description, own: test.cases.filter((own) => ids.has(own.case)) }] : [];
-  });
+  return tests
+    .map((test) => ({ ...test, cases: test.cases.filter((one) => ids.has(one.case)) }))
+    .filter((test) => test.cases.length > 0);
 }
 
 const relations: Readonly<Record<BlamedCase["relation"], string>> = {
@@ -227,14 +227,11 @@ function describeNothing(because: BlamedCase["because"], cases: string): { reaso
 }
 
 function testTable(group: Group, tests: readonly BlameTest[]): Block {
-  const ids = new Set(group.cases.map((one) => one.case));
-  const rows = tests.flatMap(({ description, cases, p, level: alpha, isConfirmed }) =>
-    cases
-      .filter((one) => ids.has(one.case))
-      .map((one) => [
-        ...[description, one.case, ratio(one.reverted), ratio(one.new)],
-        ...[probability(p), level(Number(alpha.toPrecision(2))), isConfirmed ? "confirmed" : "not confirmed"],
-      ]),
+  const rows = listOwnTests(group, tests).flatMap(({ description, cases, p, level: alpha, isConfirmed }) =>
+    cases.map((one) => [
+      ...[description, one.case, ratio(one.reverted), ratio(one.new)],
+      ...[probability(p), level(Number(alpha.toPrecision(2))), isConfirmed ? "confirmed" : "not confirmed"],
+    ]),
   );
   const columns = makeColumns(
     ["name", "change", "case"],

@@ -12,23 +12,23 @@ import { getMessages } from "../../base/types/suite.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { type Variant, variantSchema } from "../../servers/overlay.ts";
+import { Counter } from "../results/tally.ts";
 import { incumbentArm, type VariantFigures } from "../variants/verdict.ts";
 import type { NamedVariant } from "./proposals.ts";
 import type { Proposal, ProposalRound } from "./verdict.ts";
 
 /** What the train cases brought with the current wording: how often each tool was picked in a case. */
 export class Picks {
-  readonly #cases = new Map<string, Map<string, number>>();
+  readonly #cases = new Map<string, Counter>();
 
   add({ cell, verdict }: Trial): void {
     if (cell.arm !== incumbentArm || !verdict) return;
-    const picks = getOrAdd(this.#cases, cell.case, () => new Map<string, number>());
     const name = verdict.selection === "unknown-tool" ? `${verdict.picked} (no such tool)` : verdict.picked;
-    picks.set(name, (picks.get(name) ?? 0) + 1);
+    getOrAdd(this.#cases, cell.case, () => new Counter()).add(name);
   }
 
   of(id: string): [tool: string, n: number][] {
-    return [...(this.#cases.get(id) ?? [])].sort(([, a], [, b]) => b - a);
+    return this.#cases.get(id)?.ranked() ?? [];
   }
 }
 
