@@ -3,7 +3,7 @@ import { countPasses, TrialRecord } from "../../asking/trials/design.ts";
 import { countRequests, type PlannedCase } from "../../asking/trials/plan.ts";
 import { defined } from "../../base/collections.ts";
 import { findRanker } from "../../base/search/rankers.ts";
-import { noTrials } from "../../base/stats/counts.ts";
+import { noTrials, rate } from "../../base/stats/counts.ts";
 import { printableLines } from "../../base/text/display.ts";
 import { type ComparedCheck, type ComparePlan, toComparedRun } from "../../base/types/check.ts";
 import { EvalsError, type ExitCode, exitCodes, printProblem, usageError } from "../../base/types/errors.ts";
@@ -126,15 +126,15 @@ function combineOptions(
   return { ...recorded, ...defined(given), out, concurrency, ...defined({ run }), ...asked, given: new Set(["model"]) };
 }
 
-/** A case with its tools before, its tools now, and what changed between them. */
-type Suspect = { planned: PlannedCase; base: readonly OfferedTool[]; changes: readonly ToolChange[] };
+/** A case with its tools before, its tools now, what changed between them, and its known trials. */
+type Suspect = { planned: PlannedCase; base: readonly OfferedTool[]; changes: readonly ToolChange[]; known: Known };
 
 async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, io: Io) {
   const { model, seed } = workspace;
   const { from } = question;
   const suspects = new Map(findSuspects(question, workspace).map((one) => [one.planned.case.id, one]));
-  const cases = [...suspects].map(([id, { changes }]) => {
-    return { case: id, changed: changes.map((change) => change.id), ...question.known(id) };
+  const cases = [...suspects].map(([id, { changes, known }]) => {
+    return { case: id, changed: changes.map((change) => change.id), ...known };
   });
   const planned = [...suspects.values()].map((one) => one.planned);
   const requests = countRequests(planned, (one) => [suspects.get(one.case.id)?.base ?? [], one.toolset.tools]);
@@ -194,15 +194,14 @@ function findSuspects(question: BlameQuestion, { cases, model }: ExperimentWorks
   if (wanted.length === 0) throw refusal(question, ["all of its cases changed", ...compared.notes]);
   const suspects = wanted.flatMap((id): Suspect[] => {
     const planned = live.get(id);
-    const base = question.base(id);
-    if (!planned || !base) return [];
+    const { base, head, known } = question.cases.get(id) ?? {};
+    if (!planned || !base || !known) return [];
     const { tools, hash } = planned.toolset;
-    const before = question.head(id);
-    if (before && before.hash !== hash) {
-      const since = listChanges(before.tools, tools).map(({ label }) => label);
+    if (head && head.hash !== hash) {
+      const since = listChanges(head.tools, tools).map(({ label }) => label);
       throw refusal(question, [`the live tools are no longer those of the run: ${some(since)}`]);
     }
-    return [{ planned, base, changes: listChanges(base, tools) }];
+    return [{ planned, base, changes: listChanges(base, tools), known }];
   });
   if (suspects.length === 0) throw refusal(question, [`it did not compare ${some(wanted)}`]);
   return suspects;
@@ -218,10 +217,15 @@ function refusal({ from }: BlameQuestion, reasons: readonly string[]): EvalsErro
   return new EvalsError(problems, exitCodes.incomplete);
 }
 
+type Known = Pick<CaseToBlame, "old" | "new">;
+
 /**
- * Cases of one suite on one model to explain. `wanted` is absent if `--case` selects them. `base`: the tools of a case
- * before the change. `head`: the tools that it failed with, if recorded; the live tools must still be the same.
+ * A case as recorded. `base`: its tools before the change. `head`: the tools that it failed with, if recorded; the live
+ * tools must still be the same.
  */
+type RecordedCase = { base: readonly OfferedTool[] | undefined; head?: Toolset | undefined; known: Known };
+
+/** Cases of one suite on one model to explain. `wanted` is absent if `--case` selects them. */
 type BlameQuestion = {
   from: string;
   paths: string[];
@@ -236,9 +240,7 @@ type BlameQuestion = {
   wanted?: readonly string[];
   /** Cases that got better in the check. */
   risen?: ComparedCheck["rose"];
-  base(id: string): readonly OfferedTool[] | undefined;
-  head(id: string): Toolset | undefined;
-  known(id: string): Pick<CaseToBlame, "old" | "new">;
+  cases: ReadonlyMap<string, RecordedCase>;
 };
 
 /** Maximum number of cases to explain without --case. */
@@ -289,7 +291,7 @@ async function readQuestions(
     const risen = "rose" in verdict ? verdict.rose : [];
     const question = { ...createQuestion(manifest, suite, plan, results), recorded, risen };
     if (flags.case !== undefined) return question;
-    return { ...question, wanted: flagged.length > 0 ? flagged.slice(0, defaultCases) : [findWorst(plan, question)] };
+    return { ...question, wanted: flagged.length > 0 ? flagged.slice(0, defaultCases) : [findWorst(question)] };
   });
   return { questions, checked: checked.length };
 }
@@ -309,7 +311,6 @@ function createQuestion(
   results: OpenRecord["results"],
 ): Omit<BlameQuestion, "recorded"> {
   const { toolsets, host, harness } = manifest;
-  const planned = new Map(plan.cases.map((one) => [one.id, one]));
   const now = new Map(suite.cases.map(({ id, toolset }) => [id, toolset]));
   const record = results.check(suite.name, plan.model)?.record ?? new TrialRecord();
   const { settings = {}, exposures } = manifest.models.find(({ id }) => id === plan.model) ?? {};
@@ -330,18 +331,16 @@ function createQuestion(
       harness,
       cases: suite.cases,
     },
-    base: (id) => toolsets[planned.get(id)?.toolset ?? ""],
-    head: (id) => {
-      const hash = now.get(id) ?? "";
-      const tools = toolsets[hash];
-      return tools && { hash, tools };
-    },
-    // A case that was cleared against the counts of the baseline has no fresh trials with the base list.
-    known: (id) => {
-      const fresh = countPasses(record, id, "base");
-      const bank = planned.get(id)?.bank ?? fresh;
-      return { old: fresh.trials > 0 ? fresh : bank, new: countPasses(record, id, "head") };
-    },
+    cases: new Map(
+      plan.cases.map(({ id, bank, toolset }) => {
+        const hash = now.get(id) ?? "";
+        const tools = toolsets[hash];
+        const fresh = countPasses(record, id, "base");
+        // A case that was cleared against the counts of the baseline has no fresh trials with the base list.
+        const known = { old: fresh.trials > 0 ? fresh : bank, new: countPasses(record, id, "head") };
+        return [id, { base: toolsets[toolset], head: tools && { hash, tools }, known }];
+      }),
+    ),
   };
 }
 
@@ -352,12 +351,10 @@ function listFallen({ flagged, flips }: ComparedCheck): string[] {
 }
 
 /** The case that dropped most, for a suite that regressed although no single case did. */
-function findWorst({ cases }: ComparePlan, { known }: Pick<BlameQuestion, "known">): string {
-  const drop = (id: string) => {
-    const { old, new: now = noTrials } = known(id);
-    return old.trials === 0 || now.trials === 0 ? 0 : old.passed / old.trials - now.passed / now.trials;
-  };
-  return cases.map(({ id }) => id).toSorted((a, b) => drop(b) - drop(a))[0] ?? "";
+function findWorst({ cases }: Pick<BlameQuestion, "cases">): string {
+  const drop = ({ known: { old, new: now = noTrials } }: RecordedCase) =>
+    old.trials === 0 || now.trials === 0 ? 0 : rate(old) - rate(now);
+  return [...cases].toSorted(([, a], [, b]) => drop(b) - drop(a))[0]?.[0] ?? "";
 }
 
 /** Asks why cases do worse with the live tools than in the baseline. How much worse is measured first. */
@@ -370,7 +367,6 @@ async function readBaselineQuestion(
   const baseline = await readBaseline(resolve(io.cwd, given));
   if (!baseline) throw usageError(`There is no baseline "${given}".`, "Write one with `evals baseline accept`.");
   const { suite, model, host, cases, toolsets, exposure = allDefinitions } = baseline;
-  const before = new Map(cases.map((one) => [one.id, one]));
   return {
     from: `the baseline ${given}`,
     paths: flags.paths ?? [],
@@ -380,11 +376,11 @@ async function readBaselineQuestion(
     exposure,
     recorded: {},
     identity: toComparedRun(baseline),
-    base: (id) => toolsets[before.get(id)?.toolset ?? ""],
-    head: () => undefined,
-    known: (id) => {
-      const { passed, trials } = before.get(id) ?? noTrials;
-      return { old: { passed, trials } };
-    },
+    cases: new Map(
+      cases.map(({ id, passed, trials, toolset }) => [
+        id,
+        { base: toolsets[toolset], known: { old: { passed, trials } } },
+      ]),
+    ),
   };
 }

@@ -153,11 +153,11 @@ export function rankSets(hypotheses: readonly Hypothesis[], chances: Float64Arra
   return [...sets.values()].sort((a, b) => b.chance - a.chance).map(({ best: _, ...set }) => set);
 }
 
-/** The expected result of a trial with a mask: its chance to pass, and the information in nats. */
-export type Expected = { pass: number; information: number };
-
-/** Information: H(P(pass)) - sum_h P(h) H(pass | h), H the entropy of a pass or fail. Source: Lindley 1956. */
-export function expect(belief: Belief, chances: Float64Array, mask: Mask): Expected {
+/**
+ * The expected information of a trial with a mask, in nats: H(P(pass)) - sum_h P(h) H(pass | h), H the entropy of a pass or
+ * fail. Source: Lindley 1956.
+ */
+export function measureInformation(belief: Belief, chances: Float64Array, mask: Mask): number {
   let pass = 0;
   let entropy = 0;
   for (let h = 0; h < chances.length; h++) {
@@ -167,7 +167,7 @@ export function expect(belief: Belief, chances: Float64Array, mask: Mask): Expec
     pass += chance * p;
     entropy += chance * binaryEntropy(p);
   }
-  return { pass, information: binaryEntropy(pass) - entropy };
+  return binaryEntropy(pass) - entropy;
 }
 
 const binaryEntropy = (p: number) => (p <= 0 || p >= 1 ? 0 : -p * Math.log(p) - (1 - p) * Math.log(1 - p));
@@ -192,7 +192,7 @@ export function chooseMask(belief: Belief, chances: Float64Array, changed: numbe
   let best = candidates[0] ?? [];
   let most = Number.NEGATIVE_INFINITY;
   for (const mask of candidates) {
-    const { information } = expect(belief, chances, mask);
+    const information = measureInformation(belief, chances, mask);
     if (information > most + 1e-12) [best, most] = [mask, information];
   }
   return best;
