@@ -137,7 +137,7 @@ function describeBlamed(group: Group, verdict: BlamedCase, tests: readonly Blame
   if (verdict.because === "only-change")
     return `It is the only change of the list, so nothing was asked. Another check is a second look at the fall of ${nameCases(group)}.`;
   if (verdict.seen) return describeSeen(verdict.seen, nameCases(group));
-  return `${describeTests(group, tests)}${describeRelation(verdict)}`;
+  return `${describeTests(group, tests)}${verdict.descriptions.length > 1 ? relations[verdict.relation] : ""}`;
 }
 
 /** What a revert may undo: cases that got better in the check. */
@@ -197,8 +197,6 @@ const relations: Readonly<Record<BlamedCase["relation"], string>> = {
   and: " It takes both to break it (likeliest, not tested).",
   add: " Each of them does a part (likeliest, not tested).",
 };
-const describeRelation = ({ relation, descriptions }: BlamedCase) =>
-  descriptions.length > 1 ? relations[relation] : "";
 
 /** `probably get_file (48%), read_file (25%), or no change at all (18%), none of them tested` */
 function likeliest({ sets }: BlamedCase, none: string): string {

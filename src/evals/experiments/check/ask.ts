@@ -18,7 +18,7 @@ import { canonicalJson, type JsonObject, jsonSchema } from "../../base/types/jso
 import { isSameModel, type Model } from "../../base/types/model.ts";
 import type { RunManifest, RunSummary } from "../../base/types/run.ts";
 import { asksModel, listCaseCalls, type Suite } from "../../base/types/suite.ts";
-import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
+import type { OfferedTool } from "../../base/types/tool.ts";
 import {
   baselineFile,
   type NamedBaseline,
@@ -241,9 +241,10 @@ async function planCheck(
   const graded = asked.filter(({ accepted }) => accepted?.trials !== 0);
   if (asked.length > 0 && graded.length === 0)
     return { kind: "not comparable", model: model.id, reasons: ["No case has a graded trial in the baseline."] };
-  const comparable = graded.filter(
-    ({ planned, hash, tools, accepted }) => accepted || (hash !== undefined && canPass(planned, { hash, tools })),
-  );
+  const comparable = graded.filter(({ planned: { case: one, suite }, hash, tools, accepted }) => {
+    if (accepted || hash === undefined) return accepted !== undefined;
+    return preflight(one, { hash, tools }, suite.execute).every(({ severity }) => severity !== "error");
+  });
   const name = (what: string, some: typeof all) =>
     some.length > 0 && notes.push(`${what}: ${some.map(({ planned }) => planned.case.id).join(", ")}`);
   name(
@@ -274,7 +275,9 @@ async function planCheck(
     },
     cases: comparable.map(({ planned: { case: one, toolset }, hash = "", tools, accepted }) => {
       const wordings = one.paraphrases?.length ?? 1;
-      const requests = countCaseOrders([tools, toolset.tools], model) * wordings;
+      // A host sets the order of tools itself.
+      const hasOneOrder = model.deterministic || "converse" in model;
+      const requests = wordings * (hasOneOrder ? 1 : Math.min(countOrders(tools), countOrders(toolset.tools)));
       const { passed, trials } = accepted ?? noTrials;
       const several = { ...(Number.isFinite(requests) && { requests }), ...(wordings > 1 && { wordings }) };
       return { id: one.id, bank: { passed, trials }, toolset: hash, ...several };
@@ -310,11 +313,6 @@ function describeShown(tools: readonly OfferedTool[], model: Model): string {
   return shown.toSorted().join("\n");
 }
 
-/** Whether a trial of a case could pass with these tools. */
-function canPass({ case: one, suite }: PlannedCase, toolset: Toolset): boolean {
-  return preflight(one, toolset, suite.execute).every(({ severity }) => severity !== "error");
-}
-
 /** Explains why a case cannot be asked, with the likely new names of expected tools that are no longer listed. */
 function findLost({ case: one, toolset, unavailable }: PlannedCase, before: readonly OfferedTool[]): LostCases[number] {
   const [then, now] = [before, toolset.tools].map((tools) => indexByName(tools as readonly JsonObject[]));
@@ -325,11 +323,6 @@ function findLost({ case: one, toolset, unavailable }: PlannedCase, before: read
   });
   const reason = (unavailable?.message ?? "").replace(`Case "${one.id}": `, "");
   return { case: one.id, reason, ...(likely.length > 0 && { likely }) };
-}
-
-/** The tool orders of a case, or one if a host sets the order or it does not matter. */
-function countCaseOrders(lists: readonly (readonly OfferedTool[])[], model: Model): number {
-  return model.deterministic || "converse" in model ? 1 : Math.min(...lists.map(countOrders));
 }
 
 /** Providers keep no prompts that are shorter than this. */

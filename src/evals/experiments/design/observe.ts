@@ -310,14 +310,12 @@ export function judgeSuite(
   };
 }
 
-const countTrials = ({ ways: [first] }: PairTally, arm: "base" | "head") => countRate(first[arm], "pass").trials;
-
 /** Whether more than 5 % of an arm is missing, or was at first. */
 function lacksAnswers(tallies: readonly PairTally[]): boolean {
   return pairArms.some(
     (arm) =>
       sumOf(tallies, ({ missingAtFirst }) => missingAtFirst[arm]) >
-      mostMissing * sumOf(tallies, (tally) => countTrials(tally, arm)),
+      mostMissing * sumOf(tallies, ({ ways: [first] }) => countRate(first[arm], "pass").trials),
   );
 }
 

@@ -136,11 +136,9 @@ function describeVerdict(verdict: DriftVerdict): string {
         ? `${some(verdict.suspects.map(describeSuspect), 3)}, which chance can explain.`
         : verdict.wanted !== undefined
           ? `The baseline has too few trials to rule out a drift of ${size(verdict.margin)} on average. The nights since extend it, 28 at a time, as long as they agree with it.`
-          : `${countNights(verdict.nights)} too few to rule out a drift of ${size(verdict.margin)} on average.`;
+          : `${count(verdict.nights, "night")} ${verdict.nights === 1 ? "is" : "are"} too few to rule out a drift of ${size(verdict.margin)} on average.`;
   }
 }
-
-const countNights = (nights: number) => `${count(nights, "night")} ${nights === 1 ? "is" : "are"}`;
 
 function describeCase({ case: id, since, before, after }: Alarm["cases"][number]): string {
   return `${id} passes ${integer(after.passed)} of ${count(after.trials, "time")} since ${nameNight(since)}, and passed ${integer(before.passed)} of ${integer(before.trials)} before`;

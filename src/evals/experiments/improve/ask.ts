@@ -6,6 +6,7 @@ import { printableLines } from "../../base/text/display.ts";
 import { type ExitCode, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { jsonObjectSchema } from "../../base/types/json.ts";
+import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import type { TextChange } from "../../reports/document.ts";
 import { count, some } from "../../reports/format.ts";
@@ -23,8 +24,8 @@ import { announceCost, expectsNothing, isSibling, listSubjects, splitSuite } fro
 import { createGate, type LintTools, type NamedVariant, readProposals } from "./proposals.ts";
 import { promptHash } from "./propose.ts";
 import { recordSplits } from "./recordSplits.ts";
-import { Search } from "./search.ts";
-import { type ImproveSummary, toOutcome } from "./verdict.ts";
+import { createSearch } from "./search.ts";
+import { type ImproveSummary, type ProposalRound, toOutcome } from "./verdict.ts";
 
 export type ImproveOptions = ExperimentOptions & {
   proposals?: string | undefined;
@@ -77,7 +78,7 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
     const forecast = forecastLoop(setup, Math.max(options.wordings, fixed.length));
     const asked = opened && `up to ${count(setup.rounds, "request")} to ${opened.id} for wordings`;
     announceCost(forecast, workspace, { budget: options.budget, writer: asked }, io);
-    const search = new Search(
+    const search = createSearch(
       { setup, cases, fixed, wanted: options.wordings, workspace, writer: opened, lint, wordings },
       io,
     );
@@ -101,8 +102,12 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
       },
       io,
     );
+    const list = (id: string, arm: string) => {
+      const planned = cases.get(id);
+      return (planned && (wordings.get(arm)?.getToolset(planned) ?? planned.toolset).tools) ?? [];
+    };
     const found = { setup, placebo, prompts, recorded, writer: opened?.id, most: forecast.most };
-    const summary = summarize(finished, search, found);
+    const summary = summarize(finished, { rounds: search.rounds, list, ...found });
     const report = await recordExperiment(finished, summary, io);
     // With --output -, standard output contains only the overlay.
     const shown = options.output === "-" ? { ...io, out: io.err } : io;
@@ -127,21 +132,23 @@ function refuseAll(fixed: readonly NamedVariant[], gate: ReturnType<typeof creat
 /** The result of a search, decided or stopped. */
 function summarize(
   finished: ExperimentRun<LoopVerdict>,
-  { cases, rounds, list }: Search,
   asked: Pick<VariantsResult, "placebo" | "prompts"> & {
     setup: LoopSetup;
+    rounds: readonly ProposalRound[];
+    /** The tools that a case is shown with a wording. */
+    list(id: string, arm: string): readonly OfferedTool[];
     recorded: number;
     writer: string | undefined;
     most: number;
   },
 ): ImproveSummary {
-  const { setup, placebo, prompts, recorded, writer, most } = asked;
+  const { setup, rounds, list, placebo, prompts, recorded, writer, most } = asked;
   const { train, heldOut, margin = defaultMargin } = setup;
   const { facts, record } = finished;
   const loop = finished.kind === "decided" ? finished.verdict : undefined;
   const best = loop?.best ?? null;
   const proved = [...heldOut, ...(best === null ? [] : setup.siblings(best))];
-  const paid = [...cases.keys()].flatMap((id) => record.arms(id).map((arm) => record.paid(id, arm)));
+  const paid = [...train, ...heldOut].flatMap((id) => record.arms(id).map((arm) => record.paid(id, arm)));
   const made = sumOf(paid, ({ calls }) => calls);
   const proof = summarizeVariants({
     ...{ facts, record, margin, placebo, prompts, cap: most, cases: proved, notAsked: [] },

@@ -14,7 +14,7 @@ import { createGate, type LintTools, type NamedVariant } from "./proposals.ts";
 import { askWriter, Picks } from "./propose.ts";
 import { type ProposalRound, proposalRoundSchema } from "./verdict.ts";
 
-/** Everything that the search needs. */
+/** Everything that the search needs. `wordings`: takes the proposals that may be asked, by the name of their arm. */
 type SearchParts = {
   setup: LoopSetup;
   cases: ReadonlyMap<string, PlannedCase>;
@@ -23,41 +23,48 @@ type SearchParts = {
   workspace: ExperimentWorkspace;
   writer: AskedModel | undefined;
   lint: LintTools;
-  /** The proposals that may be asked, by the name of their arm. */
   wordings: Map<string, Overlaid>;
 };
 
-/** Runs the loop on a record. Proposals are written into its folder before they are asked, so that it can be resumed. */
-export class Search {
-  /** The proposals so far, by round. */
-  readonly rounds: ProposalRound[] = [];
-  /** What the train cases brought. */
-  readonly picks = new Picks();
-  readonly #parts: SearchParts;
-  readonly #io: Io;
+/**
+ * Creates what runs the loop on a record. Proposals are written into its folder before they are asked, so that it can be
+ * resumed. `rounds`: the proposals so far. `picks`: what the train cases brought, which the caller adds.
+ */
+export function createSearch({ setup, cases, fixed, wanted, workspace, writer, lint, wordings }: SearchParts, io: Io) {
+  const rounds: ProposalRound[] = [];
+  const picks = new Picks();
 
-  constructor(parts: SearchParts, io: Io) {
-    this.#parts = parts;
-    this.#io = io;
+  async function makeRound(
+    round: number,
+    room: readonly string[],
+    found: LoopVerdict["rounds"],
+    gate: ReturnType<typeof createGate>,
+  ): Promise<ProposalRound> {
+    const check = (by: string) => (one: NamedVariant) => ({ ...one, by, refused: gate(one) });
+    const given = round === 1 ? fixed.map(check("file")) : [];
+    if (!writer) return { proposals: given, costUsd: 0 };
+    const planned = room.flatMap((id) => cases.get(id) ?? []);
+    const tools = planned[0]?.toolset.tools ?? [];
+    const written = await askWriter(
+      workspace.context.limits.guard(writer),
+      round,
+      {
+        ...{ room: planned, picks, wanted },
+        findings: lint(tools, undefined).map(({ tool = "", message }) => `${tool}: ${message}`),
+        before: rounds.map(({ proposals }, at) => ({ proposals, screening: found[at] ?? [] })),
+      },
+      io,
+    );
+    const { costUsd, problem } = written;
+    const proposals = [...given, ...written.found.map(check(writer.id))];
+    return { proposals, costUsd, ...(problem !== undefined && { problem }) };
   }
 
-  get cases(): SearchParts["cases"] {
-    return this.#parts.cases;
-  }
-
-  /** The list that a case is shown with a wording. */
-  readonly list = (id: string, arm: string) => {
-    const { cases, wordings } = this.#parts;
-    const planned = cases.get(id);
-    return (planned && (wordings.get(arm)?.getToolset(planned) ?? planned.toolset).tools) ?? [];
-  };
-
-  readonly run = async (play: PlayDesign, dir: string): Promise<DesignResult<LoopVerdict>> => {
-    const { setup, cases, workspace, lint, wordings } = this.#parts;
+  async function run(play: PlayDesign, dir: string): Promise<DesignResult<LoopVerdict>> {
     const file = join(dir, "proposals.json");
     const recorded = readRounds(file);
     for (const { costUsd } of recorded) if (costUsd !== "unknown") workspace.context.limits.addSpent(costUsd);
-    const gate = createGate([...cases.values()], lint, this.#io);
+    const gate = createGate([...cases.values()], lint, io);
     let stopped: DesignResult<LoopVerdict> = { kind: "stopped", end: "cancelled" };
     const loop = await improveLoop(
       setup,
@@ -69,49 +76,20 @@ export class Search {
       },
       async (round, { room, rounds: found }) => {
         const kept = recorded[round - 1];
-        const made = kept ?? (await this.#makeRound(round, room, found, gate));
-        if (this.#io.signal.aborted && !kept) return undefined;
-        this.rounds.push(made);
-        if (!kept) await this.#write(file);
+        const made = kept ?? (await makeRound(round, room, found, gate));
+        if (io.signal.aborted && !kept) return undefined;
+        rounds.push(made);
+        const text = `${JSON.stringify(rounds, null, 2)}\n`;
+        if (!kept) await replaceFile(file, knownSecrets(io.env).redact(text));
         const accepted = made.proposals.filter(({ refused }) => refused === null);
         for (const { name, variant } of accepted) wordings.set(name, overlay(name, variant));
         return accepted.map(({ name }) => name);
       },
     );
     return loop ? { kind: "decided", end: "complete", verdict: loop } : stopped;
-  };
-
-  async #makeRound(
-    round: number,
-    room: readonly string[],
-    found: LoopVerdict["rounds"],
-    gate: ReturnType<typeof createGate>,
-  ): Promise<ProposalRound> {
-    const { cases, fixed, wanted, workspace, writer, lint } = this.#parts;
-    const check = (by: string) => (one: NamedVariant) => ({ ...one, by, refused: gate(one) });
-    const given = round === 1 ? fixed.map(check("file")) : [];
-    if (!writer) return { proposals: given, costUsd: 0 };
-    const planned = room.flatMap((id) => cases.get(id) ?? []);
-    const tools = planned[0]?.toolset.tools ?? [];
-    const written = await askWriter(
-      workspace.context.limits.guard(writer),
-      round,
-      {
-        ...{ room: planned, picks: this.picks, wanted },
-        findings: lint(tools, undefined).map(({ tool = "", message }) => `${tool}: ${message}`),
-        before: this.rounds.map(({ proposals }, at) => ({ proposals, screening: found[at] ?? [] })),
-      },
-      this.#io,
-    );
-    const { costUsd, problem } = written;
-    const proposals = [...given, ...written.found.map(check(writer.id))];
-    return { proposals, costUsd, ...(problem !== undefined && { problem }) };
   }
 
-  async #write(file: string): Promise<void> {
-    const { redact } = knownSecrets(this.#io.env);
-    await replaceFile(file, redact(`${JSON.stringify(this.rounds, null, 2)}\n`));
-  }
+  return { rounds, picks, run };
 }
 
 const maxRoundsBytes = 64 * 1024 * 1024;

@@ -4,6 +4,7 @@ import type { ExitCode } from "../../base/types/errors.ts";
 import { costSchema } from "../../base/types/trial.ts";
 import {
   type Block,
+  type Fact,
   facts,
   heading,
   type Item,
@@ -105,6 +106,11 @@ export function judgeDocument(summary: JudgeCheckSummary): Block[] {
   const isMeasured = agreed.of > 0;
   const rows = opinions.map((human) => [human, ...opinions.map((opinion) => integer(counts[human][opinion]))]);
   const columns = makeColumns(["figure", "people say", ...opinions.map((opinion) => `judge: ${opinion}`)]);
+  const errorRates: Fact[] = [
+    ["False passes (judge: met, people: not met)", rateText(summary.falsePasses)],
+    ["False fails (judge: not met, people: met)", rateText(summary.falseFails)],
+    ["Judge undecided", rateText(summary.cannotTell)],
+  ];
   const about = [judge, labels.file, count(labels.count, "label"), `prompt ${prompt}`].join(" · ");
   return [
     heading(1, headline(summary), exitCode === 0 ? "good" : isMeasured ? "bad" : "warn"),
@@ -114,7 +120,7 @@ export function judgeDocument(summary: JudgeCheckSummary): Block[] {
         : ["Next: commit the figure ", { code: written }, ", which reports of judged runs quote."],
     ),
     heading(2, about),
-    ...(isMeasured ? [table("row", columns, rows), errorRates(summary)] : []),
+    ...(isMeasured ? [table("row", columns, rows), facts(...errorRates)] : []),
     ...disagreements(summary),
     ...section("Broken (excluded from rates)", [
       list(
@@ -147,14 +153,6 @@ function kappaText(kappa: JudgeMeasures["kappa"]): string {
 function rateText({ n, of, interval }: Share, unit = ""): string {
   if (interval === null) return "0 of 0";
   return `${integer(n)} of ${integer(of)}${unit} (${percent(n / of)}, 95% CI ${range(interval)})`;
-}
-
-function errorRates({ falsePasses, falseFails, cannotTell }: JudgeMeasures): Block {
-  return facts(
-    ["False passes (judge: met, people: not met)", rateText(falsePasses)],
-    ["False fails (judge: not met, people: met)", rateText(falseFails)],
-    ["Judge undecided", rateText(cannotTell)],
-  );
 }
 
 function disagreements({ disagreements: all }: JudgeCheckSummary): Block[] {

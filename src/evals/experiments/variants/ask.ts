@@ -174,7 +174,9 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
   refuseUnknown(options.of, file);
   return await withExperiment(recalled, io, async (workspace) => {
     const overlaid = applyVariants(file, workspace.cases);
-    const touched = workspace.cases.filter((planned) => overlaid.some((one) => changesCase(one, planned)));
+    const touched = workspace.cases.filter((planned) =>
+      overlaid.some(({ getToolset }) => getToolset(planned).hash !== planned.toolset.hash),
+    );
     const cases = touched.map((planned) => planned.case.id);
     const { bank: known, placebo } = await findBank(touched, workspace, io);
     const setup = {
@@ -284,6 +286,3 @@ function refuseUnknown(name: string | undefined, { variants: known }: ReadVarian
   const hint = didYouMean(name, known.keys(), `Use one of ${[...known.keys()].join(", ")}.`);
   throw usageError(`--of: there is no variant "${name}".`, hint);
 }
-
-const changesCase = ({ getToolset }: Overlaid, planned: PlannedCase) =>
-  getToolset(planned).hash !== planned.toolset.hash;

@@ -118,7 +118,7 @@ function describeSampled(verdict: VariantVerdict, margin: number): string {
   const where = room.length === cases ? "" : ` on ${all} with room for a gain`;
   switch (verdict.kind) {
     case "adopt":
-      return `${verdict.winner} is better: ${gain ? describeGain(gain) : ""}. ${certificates.length < cases ? `None of the ${count(certificates.length, "case")} looked at` : "No case"} loses ${size(widestHarm(verdict))} or more.`;
+      return `${verdict.winner} is better: ${gain ? describeGain(gain) : ""}. ${certificates.length < cases ? `None of the ${count(certificates.length, "case")} looked at` : "No case"} loses ${size(Math.max(0, ...certificates.map(({ harm }) => harm)))} or more.`;
     case "keep":
       switch (verdict.because) {
         case "no-room":
@@ -150,8 +150,6 @@ function describeSampled(verdict: VariantVerdict, margin: number): string {
       }
   }
 }
-
-const widestHarm = ({ certificates }: VariantVerdict) => Math.max(0, ...certificates.map(({ harm }) => harm));
 
 /** `c3 passes 31 of 32 times instead of 2 of 32`, or the mean if no single case stands out. */
 function describeGain({ cases, mean }: NonNullable<VariantVerdict["gain"]>): string {
