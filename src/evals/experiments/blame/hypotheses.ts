@@ -1,4 +1,4 @@
-import { sumOf } from "../../base/collections.ts";
+import { groupBy, sumOf } from "../../base/collections.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import type { Random } from "../../base/stats/random.ts";
 
@@ -139,18 +139,12 @@ export function shareEvidence(own: Belief, others: readonly Belief[]): Float64Ar
 
 /** The sets of descriptions, likeliest first. The three relations of a pair are one set. */
 export function rankSets(hypotheses: readonly Hypothesis[], chances: Float64Array): SetChance[] {
-  const sets = new Map<string, { members: readonly number[]; chance: number; likeliest: Hypothesis; best: number }>();
-  for (const [h, hypothesis] of hypotheses.entries()) {
-    const chance = chances[h] ?? 0;
-    const key = hypothesis.members.join();
-    const known = sets.get(key);
-    if (!known) sets.set(key, { members: hypothesis.members, chance, likeliest: hypothesis, best: chance });
-    else {
-      known.chance += chance;
-      if (chance > known.best) [known.best, known.likeliest] = [chance, hypothesis];
-    }
-  }
-  return [...sets.values()].sort((a, b) => b.chance - a.chance).map(({ best: _, ...set }) => set);
+  const all = hypotheses.map((hypothesis, h) => ({ hypothesis, chance: chances[h] ?? 0 }));
+  const sets = [...groupBy(all, ({ hypothesis }) => hypothesis.members.join()).values()].map((own) => {
+    const { hypothesis: likeliest } = own.reduce((best, one) => (one.chance > best.chance ? one : best));
+    return { members: likeliest.members, chance: sumOf(own, ({ chance }) => chance), likeliest };
+  });
+  return sets.sort((a, b) => b.chance - a.chance);
 }
 
 /**

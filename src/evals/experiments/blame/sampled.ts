@@ -88,22 +88,14 @@ export function blame(setup: BlameSetup): Design<BlameVerdict> {
   return { cap, play: (record) => new PlayedBlame(setup, record, cap).play() };
 }
 
-/** One fallen case while it is searched. */
-class Suspect {
-  readonly belief: Belief;
-  searched = 0;
-  readonly confirmed = new Set<number>();
-
-  constructor(
-    readonly id: string,
-    hypotheses: ConstructorParameters<typeof Belief>[0],
-    known: Known,
-    /** The number of its last trial in whichever arm: each trial of the search gets a tool order of its own. */
-    public last: number,
-  ) {
-    this.belief = new Belief(hypotheses, known);
-  }
-}
+/**
+ * One fallen case while it is searched. `last`: the number of its last trial in whichever arm, as each trial of the search
+ * gets a tool order of its own.
+ */
+const startSuspect = (id: string, belief: Belief, last: number) => {
+  return { id, belief, last, searched: 0, confirmed: new Set<number>() };
+};
+type Suspect = ReturnType<typeof startSuspect>;
 
 /** The arms of one case in the confirmation of one description: with it reverted, and new. */
 type Pair = { suspect: Suspect; arms: readonly [reverted: string, served: string] };
@@ -123,7 +115,9 @@ class PlayedBlame {
       setup.schedule ?? new OrderSchedule({ cases: setup.cases.map((one) => one.case), seed: setup.seed });
     this.#cap = cap;
     const hypotheses = listHypotheses(setup.changed.length);
-    this.#suspects = setup.cases.map(({ case: id, known }) => new Suspect(id, hypotheses, known, setup.asked ?? 0));
+    this.#suspects = setup.cases.map(({ case: id, known }) =>
+      startSuspect(id, new Belief(hypotheses, known), setup.asked ?? 0),
+    );
   }
 
   *play(): Play<BlameVerdict> {
@@ -193,11 +187,12 @@ class PlayedBlame {
   /** Tests every description that these cases accuse, each pooled over the cases that accuse it. */
   *#confirm(suspects: readonly Suspect[], round: 1 | 2): Play<void> {
     const pairs = new Map<number, Pair[]>();
-    for (const suspect of suspects)
-      for (const i of this.#lacksAnswers(suspect) ? [] : this.#accusedBy(suspect)) {
-        if (suspect.confirmed.has(i)) continue;
-        getOrAdd(pairs, i, (): Pair[] => []).push(this.#pairOf(suspect, i, round));
-      }
+    for (const suspect of suspects) {
+      const accused = this.#lacksAnswers(suspect) ? undefined : this.#accusedBy(suspect);
+      for (const i of accused?.members ?? [])
+        if (accused && !suspect.confirmed.has(i))
+          getOrAdd(pairs, i, (): Pair[] => []).push(this.#pairOf(suspect, accused, i, round));
+    }
     let open = [...pairs];
     for (const [j, { trials, share, futility }] of confirmationLooks.entries()) {
       const spans = open.flatMap(([, own]) =>
@@ -217,19 +212,17 @@ class PlayedBlame {
     this.#takeIn([...pairs.values()].flat());
   }
 
-  #accusedBy(suspect: Suspect): readonly number[] {
+  #accusedBy(suspect: Suspect): SetChance | undefined {
     const [top] = this.#rank(suspect);
-    return top && top.chance >= accusable ? top.members : [];
+    return top && top.chance >= accusable ? top : undefined;
   }
 
   /** Two arms that differ in this description alone. Another member of its set is new if both are needed, else reverted. */
-  #pairOf(suspect: Suspect, i: number, round: 1 | 2): Pair {
-    const top = this.#rank(suspect)[0];
-    const others = (top?.members ?? []).filter((member) => member !== i);
-    const kind = top?.likeliest.kind ?? "single";
-    const h = top ? suspect.belief.hypotheses.indexOf(top.likeliest) : 0;
-    const isOtherNew = kind === "and" || (kind === "add" && suspect.belief.isLargerStepWithOtherNew(h));
-    const served = this.#setup.changed.map((_, k) => isOtherNew || !others.includes(k));
+  #pairOf(suspect: Suspect, { members, likeliest }: SetChance, i: number, round: 1 | 2): Pair {
+    const { belief } = suspect;
+    const h = belief.hypotheses.indexOf(likeliest);
+    const isOtherNew = likeliest.kind === "and" || (likeliest.kind === "add" && belief.isLargerStepWithOtherNew(h));
+    const served = this.#setup.changed.map((_, k) => isOtherNew || k === i || !members.includes(k));
     const stage = round === 1 ? "confirm1" : "confirm2";
     const reverted = served.map((isNew, k) => isNew && k !== i);
     return { suspect, arms: [blameArm(stage, reverted), blameArm(stage, served)] };
@@ -284,7 +277,7 @@ class PlayedBlame {
   #caseVerdict(suspect: Suspect): BlameVerdict["cases"][number] {
     const name = (members: readonly number[]) => members.map((i) => this.#setup.changed[i] ?? "");
     const sets = this.#rank(suspect);
-    const accused = this.#accusedBy(suspect);
+    const accused = this.#accusedBy(suspect)?.members ?? [];
     const isWhole = accused.length > 0 && accused.every((i) => suspect.confirmed.has(i));
     const isChance = sets[0]?.members.length === 0 && sets[0].chance >= settled;
     const lacks = this.#lacksAnswers(suspect);

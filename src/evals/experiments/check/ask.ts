@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { preflight } from "../../asking/scoring/preflight.ts";
 import { countOrders, getExposure, type PlannedCase } from "../../asking/trials/plan.ts";
 import type { PlanEnd } from "../../asking/trials/runPlan.ts";
+import { defined } from "../../base/collections.ts";
 import { noTrials } from "../../base/stats/counts.ts";
 import {
   type Baseline,
@@ -270,8 +271,7 @@ async function planCheck(
       file,
       run: baseline.run,
       acceptedAt: baseline.acceptedAt,
-      ...(baseline.git && { commit: baseline.git.commit }),
-      ...(baseline.model.repliedBy !== undefined && { repliedBy: baseline.model.repliedBy }),
+      ...defined({ commit: baseline.git?.commit, repliedBy: baseline.model.repliedBy }),
     },
     cases: comparable.map(({ planned: { case: one, toolset }, hash = "", tools, accepted }) => {
       const wordings = one.paraphrases?.length ?? 1;

@@ -1,4 +1,5 @@
 import { countPasses, type Design, nextStep, type Step, TrialRecord } from "../../asking/trials/design.ts";
+import { defined } from "../../base/collections.ts";
 import { pool, swapArms } from "../../base/stats/counts.ts";
 import { cochranMantelHaenszel, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import type { CheckPlan, CheckSummary, ComparedCheck, ComparePlan, Gate } from "../../base/types/check.ts";
@@ -85,14 +86,13 @@ export class Check {
     const step = this.#step;
     const verdict = step.kind === "decided" ? step.verdict : describeStopped(this.#plan, step.look, this.record);
     const isExhausted = verdict.method === "exhausted";
+    const { of, lost, placebo } = this.#plan;
     return summarizeCheck(verdict, {
       grew: this.#growth.pairs(),
       changes: collectChanges(this.#plan, this.#facts),
       // Repeated requests of a deterministic model are no further trials.
       modelDrift: compareWithBank(this.#plan, this.record, isExhausted ? verdict.trials : undefined),
-      ...(this.#plan.of !== undefined && { of: this.#plan.of }),
-      ...(this.#plan.lost && { lost: this.#plan.lost }),
-      ...(this.#plan.placebo && { placebo: this.#plan.placebo }),
+      ...defined({ of, lost, placebo }),
       notes,
       failOn: this.#facts.failOn,
     });

@@ -62,7 +62,6 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
   const counts = tallies.map(({ ways }) => countPasses(ways[0]));
   const trials = Math.min(...counts.flatMap(({ base, head }) => [base.trials, head.trials]));
   const caseLevel = caseErrorOnce / cases.length / families;
-  const plan: LookPlan = { looks: [trials], rungs: [trials], least: 1, suiteLevel, z, caseLevel, riseLevel: caseLevel };
   const hasFallen = isSignificant(suite.p, suiteLevel);
   const described = describeSuite(suite, z, { level: suiteLevel, hasFallen });
   const figures: Figures = {
@@ -79,7 +78,7 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
     suite: { ...described.suite, ...(!samePairs && { down: null, up: null }) },
     suspects: nameTested(tallies, fallP, (p) => !isSignificant(p, caseLevel) && isSignificant(p, 0.2)),
     missing: missingAnswers(tallies),
-    reach: withReach && trials > 0 ? simulateReach(tallies, plan, 1, seed) : null,
+    reach: withReach && trials > 0 ? simulateReach(tallies, { rungs: [trials], least: 1, caseLevel }, 1, seed) : null,
     calls: countCalls(record, cases),
   };
   if (setup.alwaysAlike) {
@@ -196,6 +195,7 @@ export function furtherPairs(
 const reachPlays = 400;
 const reachShare = 0.8;
 const nothing = { base: [0, 0, 0], head: [0, 0, 0] } as const;
+type ReachPlan = Pick<LookPlan, "rungs" | "least" | "caseLevel">;
 const losses = [30, 40, 50, 60, 70, 80, 90, 100];
 
 /**
@@ -206,7 +206,7 @@ const losses = [30, 40, 50, 60, 70, 80, 90, 100];
  */
 export function simulateReach(
   tallies: readonly PairTally[],
-  plan: LookPlan,
+  plan: ReachPlan,
   look: number,
   seed: number,
 ): number | null {
@@ -225,7 +225,7 @@ export function simulateReach(
 }
 
 /** Simulates one case alone through the looks up to `look` and the rungs that its own p takes it to. */
-function isCaught(baseRate: number, headRate: number, plan: LookPlan, look: number, random: Random): boolean {
+function isCaught(baseRate: number, headRate: number, plan: ReachPlan, look: number, random: Random): boolean {
   const [base, head] = [{ ...noTrials }, { ...noTrials }];
   let rung = -1;
   const climb = () => {
