@@ -82,10 +82,10 @@ export const pairArms = ["base", "head"] as const;
 type ByArm<T> = { base: T; head: T };
 
 /**
- * The first pairs of a case, counted in one way: the grades of both arms, and the pairs whose grades differ by kind,
- * `down` where base is better.
+ * The first pairs of a case, counted in one way: the grades of both arms, the pairs whose grades differ by kind, `down`
+ * where base is better, and the trials without an answer.
  */
-export type PairCount = ByArm<Grades> & { pairs: number; down: Kinds; up: Kinds };
+export type PairCount = ByArm<Grades> & { pairs: number; down: Kinds; up: Kinds; missing: ByArm<number> };
 
 /**
  * What the first pairs of a case came to. `ways`: missing answers as failed, and left out. What was asked again may answer
@@ -134,35 +134,30 @@ export function tallyCase(id: string, base: ArmAnswers, head: ArmAnswers, pairs?
     head: replaceMissing(head, inHead),
   });
   const now = { base: base.answers, head: head.answers };
-  const atFirst = wasMissing ? replace("missing", "missing") : now;
-  const shared = { case: id, missing: countMissing(now, pairs), missingAtFirst: countMissing(atFirst, pairs) };
   const failed = countPairs(now, false, pairs);
+  const atFirst = wasMissing ? countPairs(replace("missing", "missing"), true, pairs) : failed;
+  const shared = { case: id, missing: failed.missing, missingAtFirst: atFirst.missing };
   if (shared.missingAtFirst.base + shared.missingAtFirst.head === 0) return { ...shared, ways: [failed] };
   const leftOut = countPairs(now, true, pairs);
   if (!wasMissing) return { ...shared, ways: [failed, leftOut] };
   const others = [replace("fail", "pass"), replace("pass", "fail")].map((answers) => countPairs(answers, false, pairs));
-  return { ...shared, ways: [failed, leftOut, countPairs(atFirst, true, pairs), ...others] };
-}
-
-/** A trial that is not on the record counts as missing. */
-function countMissing(arms: ByArm<Answers>, pairs?: number): ByArm<number> {
-  const count = (answers: Answers) => {
-    let missing = 0;
-    for (let t = 0; t < (pairs ?? answers.length); t++) if (!isGraded(answers[t])) missing++;
-    return missing;
-  };
-  return { base: count(arms.base), head: count(arms.head) };
+  return { ...shared, ways: [failed, leftOut, atFirst, ...others] };
 }
 
 const gradeOf = { pass: 2, selected: 1, fail: 0 } as const;
 /** The grade of an answer; 0 for a missing one. */
 export const readGrade = (answer: Answer | undefined): 0 | 1 | 2 => (isGraded(answer) ? gradeOf[answer] : 0);
 
+/** A trial that is not on the record counts as missing. */
 function countPairs({ base, head }: ByArm<Answers>, isLeftOut: boolean, pairs?: number): PairCount {
   const isCounted = (answer: Answer | undefined) => !isLeftOut || isGraded(answer);
-  const countArm = (answers: Answers): Grades => {
+  const missing = { base: 0, head: 0 };
+  const countArm = (answers: Answers, arm: "base" | "head"): Grades => {
     const grades: [number, number, number] = [0, 0, 0];
-    for (let t = 0; t < (pairs ?? answers.length); t++) if (isCounted(answers[t])) grades[readGrade(answers[t])]++;
+    for (let t = 0; t < (pairs ?? answers.length); t++) {
+      if (!isGraded(answers[t])) missing[arm]++;
+      if (isCounted(answers[t])) grades[readGrade(answers[t])]++;
+    }
     return grades;
   };
   const down: [number, number, number] = [0, 0, 0];
@@ -176,7 +171,7 @@ function countPairs({ base, head }: ByArm<Answers>, isLeftOut: boolean, pairs?: 
     const kind = Math.abs(then - now) === 2 ? 0 : Math.min(then, now) === 1 ? 1 : 2;
     (then > now ? down : up)[kind]++;
   }
-  return { pairs: counted, base: countArm(base), head: countArm(head), down, up };
+  return { pairs: counted, base: countArm(base, "base"), head: countArm(head, "head"), down, up, missing };
 }
 
 /** The passes of both arms, missing answers left out. */
