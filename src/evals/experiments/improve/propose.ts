@@ -13,7 +13,7 @@ import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { type Variant, variantSchema } from "../../servers/overlay.ts";
 import { Counter } from "../results/tally.ts";
-import { incumbentArm, type VariantFigures } from "../variants/verdict.ts";
+import { findScreened, incumbentArm, type VariantFigures } from "../variants/verdict.ts";
 import type { NamedVariant } from "./proposals.ts";
 import type { Proposal, ProposalRound } from "./verdict.ts";
 
@@ -63,7 +63,7 @@ function describeEvidence({ room, picks, findings, before, wanted }: Evidence): 
   const tools = new Map(room.flatMap(({ toolset }) => toolset.tools.map((tool) => [tool.name, tool])));
   const tried = before.flatMap(({ screening, proposals }) =>
     proposals.map(({ name, variant, refused }) => {
-      const rate = screening.flat().findLast(({ challenger }) => challenger === name)?.rate;
+      const rate = findScreened(screening, name)?.rate;
       const result = refused ?? (rate === undefined ? "not asked" : `${Math.round(100 * rate)} % right`);
       return `${result}: ${cut(JSON.stringify(variant), shortened)}`;
     }),

@@ -1,6 +1,7 @@
 import { type Block, type Fact, list, makeColumns, section, type TableCell, table } from "../../reports/document.ts";
 import { count, integer, money, percent, some } from "../../reports/format.ts";
 import { variantsDocument, variantsJson } from "../variants/report.ts";
+import { findScreened } from "../variants/verdict.ts";
 import type { ImproveSummary } from "./verdict.ts";
 
 /** The report of `evals improve`: the verdict of the proof, its evidence, and what was searched before it. */
@@ -11,12 +12,8 @@ export function improveDocument({ search, proof }: ImproveSummary): Block[] {
     const first = round.screening[0] ?? [];
     const known = [...new Set([...asked.map(({ name }) => name), ...first.map(({ challenger }) => challenger)])];
     const rows = known.map((name): TableCell[] => {
-      const locations = round.screening.flatMap((ranked, halving) => {
-        const rate = ranked.find(({ challenger }) => challenger === name)?.rate;
-        return rate === undefined ? [] : [{ halving, rate }];
-      });
-      const last = locations.at(-1);
-      return [name, last ? percent(last.rate) : "-", last ? `${last.halving + 1} of ${round.screening.length}` : "-"];
+      const last = findScreened(round.screening, name);
+      return [name, last ? percent(last.rate) : "-", last ? `${last.round} of ${round.screening.length}` : "-"];
     });
     const columns = makeColumns(["name", "wording"], ["figure", "train cases passed", "halvings reached"]);
     const title = `Search, round ${at + 1} of ${search.rounds.length} (${count(round.proposals.length, "proposal")})`;

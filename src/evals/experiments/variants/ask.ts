@@ -101,14 +101,13 @@ function checkNames(names: readonly string[]): PathProblem[] {
 export function applyVariants({ variants, refuse }: ReadVariants, cases: readonly PlannedCase[]): Overlaid[] {
   const lists = [...new Map(cases.map(({ toolset }) => [toolset.hash, toolset])).values()];
   const tools = lists.map((list) => list.tools);
-  const within =
-    (name: string) =>
-    (problem: ReturnType<typeof checkVariant>[number]): PathProblem => ({
-      ...problem,
-      path: ["variants", name, ...problem.path],
-      part: "key",
-    });
-  refuse([...variants].flatMap(([name, variant]) => checkVariant(tools, variant).map(within(name))));
+  refuse(
+    [...variants].flatMap(([name, variant]) =>
+      checkVariant(tools, variant).map((problem): PathProblem => {
+        return { ...problem, path: ["variants", name, ...problem.path], part: "key" };
+      }),
+    ),
+  );
   const overlaid = [...variants].map(([name, variant]) => {
     const one = overlay(name, variant);
     return { ...one, hashes: lists.map((list) => one.getToolset({ toolset: list }).hash).join() };

@@ -252,18 +252,21 @@ function summarizeWordings(
   return [...lists].map(([name, shown]) => {
     const answers = cases.flatMap((id) => record.answers(id, name));
     const bytes = sumOf(shown, (list) => countBytes(list)) / Math.max(1, shown.length);
-    const screened = rounds.flatMap((round, at) => {
-      const own = round.find(({ challenger }) => challenger === name);
-      return own ? [{ round: at + 1, rate: own.rate }] : [];
-    });
     return {
       name,
       passed: answers.filter((answer) => answer === "pass").length,
       trials: answers.filter(isGraded).length,
-      screened: screened.at(-1) ?? null,
+      screened: findScreened(rounds, name),
       size: measured ? { kind: "tokens", mean: prompts.mean(name) } : { kind: "bytes", mean: bytes },
     };
   });
+}
+
+/** The last round of a screening that a wording took part in, from 1, and its rate there; null if there is none. */
+export function findScreened(rounds: VariantFigures["screening"], name: string): WordingSummary["screened"] {
+  const round = rounds.findLastIndex((ranked) => ranked.some(({ challenger }) => challenger === name));
+  const own = rounds[round]?.find(({ challenger }) => challenger === name);
+  return own ? { round: round + 1, rate: own.rate } : null;
 }
 
 /** What a model is sent of a list. */
