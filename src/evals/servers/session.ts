@@ -172,7 +172,8 @@ async function open(
   function findNext(failure: Failure, { era, sse }: Attempt): Partial<Attempt> | undefined {
     // Some servers of old SDKs exit on any request before `initialize`; one that says what it lacks is not one of them. Some
     // close the connection.
-    const mayBeOld = !launched || (launched.pid !== undefined && !isExplained(launched.stderrTail()));
+    const isExplained = launched && findKnownError(launched.stderrTail(), "ended")?.isNotice === false;
+    const mayBeOld = !launched || (launched.pid !== undefined && !isExplained);
     if (failure.kind === "lost") return era === "ask" && mayBeOld ? { era: "old" } : undefined;
     if (failure.kind !== "error") return undefined;
     if (findUnanswered(failure.error)?.kind === "busy") return {};
@@ -186,11 +187,6 @@ async function open(
     const isDenied = [401, 403].includes(readStatus(failure.error) ?? 401);
     return era === "old" && !sse && "url" in spec && !spec.transport && !isDenied ? { sse: true } : undefined;
   }
-}
-
-function isExplained(stderr: string): boolean {
-  const known = findKnownError(stderr, "ended");
-  return known !== undefined && !known.isNotice;
 }
 
 class Cancelled extends Error {}

@@ -79,8 +79,14 @@ const keywords = new Map<string, Keyword>([
 ]);
 
 export type SchemaField = "inputSchema" | "outputSchema";
-const memoized = (field: SchemaField) =>
-  once((schema: JsonObject) => walk({ schema, at: [field], role: "root", name: "", level: 0 }));
+const toRoot = (schema: JsonObject, at: Path = []): SchemaLocation => ({
+  schema,
+  at,
+  role: "root",
+  name: "",
+  level: 0,
+});
+const memoized = (field: SchemaField) => once((schema: JsonObject) => walk(toRoot(schema, [field])));
 const walks = { inputSchema: memoized("inputSchema"), outputSchema: memoized("outputSchema") };
 const nothing: Walk = { locations: [] };
 
@@ -91,7 +97,7 @@ export function walkToolSchema(tool: JsonObject, field: SchemaField): Walk {
 }
 
 /** Walks a schema that belongs to no tool. */
-export const walkSchema = (schema: JsonObject): Walk => walk({ schema, at: [], role: "root", name: "", level: 0 });
+export const walkSchema = (schema: JsonObject): Walk => walk(toRoot(schema));
 
 /** Recursion is safe because it ends at `maxPath`. */
 function walk(root: SchemaLocation): Walk {
@@ -126,8 +132,7 @@ function findReferred(root: JsonObject): (path: Path) => boolean {
       reached.add(target.value);
     }
     if ("$dynamicRef" in schema) return () => true;
-    for (const child of listChildren({ schema, at: [], role: "root", name: "", level: 0 }))
-      if (child.role !== "definition") reached.add(child.schema);
+    for (const child of listChildren(toRoot(schema))) if (child.role !== "definition") reached.add(child.schema);
   }
   return (path) => referred.has(JSON.stringify(path.map(String)));
 }

@@ -19,7 +19,7 @@ type Event =
   | { kind: "failed"; id: string };
 
 /** What a user wrote, and the calls of the server's tools that followed; `others`: how many calls of other tools. */
-type Exchange = { text: string; calls: { tool: string; failed: boolean }[]; others: number; isFirst: boolean };
+type Exchange = { text: string; calls: { tool: string; failed: boolean }[]; others: number };
 
 /** Longer texts are pasted ones, which nobody reads in a review. */
 const maxQuery = 600;
@@ -194,7 +194,7 @@ function toExchanges(events: readonly Event[], tools: readonly Tool[], prefixes:
     const last = exchanges.at(-1);
     if (event.kind === "user") {
       if (byHost.test(event.text)) continue;
-      exchanges.push({ text: event.text.trim(), calls: [], others: 0, isFirst: exchanges.length === 0 });
+      exchanges.push({ text: event.text.trim(), calls: [], others: 0 });
     } else if (event.kind === "failed") {
       const call = byId.get(event.id);
       if (call) call.failed = true;
@@ -224,8 +224,9 @@ const correction =
 
 /** The cases of a conversation. A case has no use if the user corrected the model, and no other tool was called. */
 function proposeCases(exchanges: readonly Exchange[]): (Omit<DraftCase, "id"> & { isFirst: boolean })[] {
-  return exchanges.flatMap(({ text: input, calls, others, isFirst }, at) => {
+  return exchanges.flatMap(({ text: input, calls, others }, at) => {
     if (correction.test(input)) return [];
+    const isFirst = at === 0;
     const final = calls.at(-1)?.tool;
     const next = exchanges[at + 1];
     const isCorrected = next !== undefined && correction.test(next.text);

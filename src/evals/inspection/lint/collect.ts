@@ -16,8 +16,8 @@ import { describeRegistration } from "../conventions.ts";
 import { locateSettings, mergeSettings } from "../findings.ts";
 import type { ServerTarget, SuiteTarget, ToolListTarget } from "../targets.ts";
 import { listSource } from "../tools.ts";
-import { listNames } from "./language.ts";
-import type { LintSubject, LintSubjectOf, ToolsetSubject } from "./rule.ts";
+import { listNames, readText } from "./language.ts";
+import type { LintSubject, LintSubjectOf } from "./rule.ts";
 
 /** The subjects to lint, problems that kept something from being linted, and warnings. */
 export type Collected = {
@@ -156,30 +156,19 @@ export function describeToolList({ server, items, instructions, settings, via, l
     return { server, ...(tool !== undefined && { tool }), path, ...inFile, ...(via && { via }) };
   };
   const list = { server, tools, ...(instructions !== undefined && { instructions }) };
-  return { subjects: makeSubjects(list, settings, where), problems, tools };
-}
-
-function makeSubjects(
-  list: ToolsetSubject,
-  settings: readonly Settings[],
-  where: (path: Path) => FindingLocation,
-): LintSubject[] {
-  const { server, tools } = list;
-  const names = listNames(tools);
-  const all = new Set(names);
-  return [
-    ...tools.map((tool, index): LintSubject => {
-      const [name] = listNames([tool]);
-      return {
-        kind: "tools",
-        subject: { server, tool, names: all, shownName: findLongestName(server, name ?? "") },
-        names: name === undefined ? [] : [name],
-        settings,
-        where: (at) => where([index, ...at]),
-      };
-    }),
-    { kind: "toolsets", subject: list, names, settings, where },
-  ];
+  const names = new Set(listNames(tools));
+  const subjects = tools.map((tool, index): LintSubject => {
+    const shownName = findLongestName(server, readText(tool.name));
+    return {
+      ...{ kind: "tools", subject: { server, tool, names, shownName }, names: listNames([tool]), settings },
+      where: (at) => where([index, ...at]),
+    };
+  });
+  return {
+    subjects: [...subjects, { kind: "toolsets", subject: list, names: [...names], settings, where }],
+    problems,
+    tools,
+  };
 }
 
 /** The longest name under which a known host shows a tool. */

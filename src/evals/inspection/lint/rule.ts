@@ -179,7 +179,7 @@ export function runRules(targets: readonly LintSubject[], families: Families): L
   const used = new Set<Suppression>();
   for (const target of targets) {
     linted[target.kind] = (linted[target.kind] ?? 0) + 1;
-    lintTarget(target, listActiveRules(target, families), { findings, applicable, used });
+    lintTarget(target, families, { findings, applicable, used });
   }
   const count = (level: Level) => findings.filter((one) => !one.suppressed && one.severity === level).length;
   return {
@@ -197,29 +197,18 @@ export function runRules(targets: readonly LintSubject[], families: Families): L
 
 type Tally = { findings: Finding[]; applicable: Set<Suppression>; used: Set<Suppression> };
 
-/** A rule that is on, with its severity and suppressions according to the settings. */
-type ActiveRule<Subject> = { rule: Rule<Subject>; severity: Severity; suppressions: readonly Suppression[] };
-
-/** The rules that are on for a target. */
-function listActiveRules<K extends SubjectKind>(
-  { kind, settings }: LintSubjectOf<K>,
-  families: Families,
-): readonly ActiveRule<Subjects[K]>[] {
-  const rules: readonly Rule<Subjects[K]>[] = families[kind];
-  return rules.flatMap((rule) => {
-    const severity = readLevel(rule, settings);
-    const suppressions = settings.flatMap(({ ignore = [] }) => ignore.filter((one) => one.rule === rule.id));
-    return severity === "off" ? [] : [{ rule, severity, suppressions }];
-  });
-}
-
+/** Runs the rules that are on for a target by its settings. */
 function lintTarget<K extends SubjectKind>(
   target: LintSubjectOf<K>,
-  active: readonly ActiveRule<Subjects[K]>[],
+  families: Families,
   { findings, applicable, used }: Tally,
 ): void {
-  const { subject, names } = target;
-  for (const { rule, severity, suppressions } of active) {
+  const { subject, names, settings } = target;
+  const rules: readonly Rule<Subjects[K]>[] = families[target.kind];
+  for (const rule of rules) {
+    const severity = readLevel(rule, settings);
+    if (severity === "off") continue;
+    const suppressions = settings.flatMap(({ ignore = [] }) => ignore.filter((one) => one.rule === rule.id));
     for (const one of suppressions)
       if (one.tool === undefined || names.some((name) => isSuppressing(one, name))) applicable.add(one);
     for (const { at, message, fix } of rule.check(subject)) {
