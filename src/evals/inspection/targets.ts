@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, delimiter, dirname, join, relative, resolve } from "node:path";
-import { schedule } from "../base/collections.ts";
+import { groupBy, schedule } from "../base/collections.ts";
 import { EvalsError, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import type { Suite } from "../base/types/suite.ts";
@@ -289,13 +289,9 @@ async function findProjectSkills(known: readonly string[], io: Io): Promise<Skil
 
 /** Groups packages by folder, because a package is linted next to the others that hosts load with it. */
 function groupPackages(packages: readonly string[], io: Io): SkillsTarget[] {
-  const folders = new Map<string, string[]>();
-  for (const path of packages) {
-    const dir = realPath(resolve(io.cwd, path)) ?? resolve(io.cwd, path);
-    const folder = findOfferedFolder(dir, io.cwd);
-    folders.set(folder, [...(folders.get(folder) ?? []), basename(dir)]);
-  }
-  return [...folders].map(([dir, only]) => ({ kind: "skills", dir, only }));
+  const dirs = packages.map((path) => realPath(resolve(io.cwd, path)) ?? resolve(io.cwd, path));
+  const folders = groupBy(dirs, (dir) => findOfferedFolder(dir, io.cwd));
+  return [...folders].map(([dir, own]) => ({ kind: "skills", dir, only: own.map((one) => basename(one)) }));
 }
 
 async function resolveSuites(suites: readonly Suite[], io: Io, distractors: boolean): Promise<Target[]> {

@@ -91,16 +91,14 @@ export function expandVariables<S extends LiveSpec>(
   rememberSecrets(filled, env);
   const warnings = [...unset].map((variable): Problem => {
     const input = inputs?.get(variable);
-    return {
-      severity: "warning",
-      message:
-        input === undefined
-          ? `Server "${name}" uses the environment variable ${variable}, which is not set.`
-          : `Server "${name}" uses the input ${input} that its host asks for.`,
-      hint:
-        input === undefined ? `Set ${variable}, or give a default: \${${variable}:-value}.` : `Set it as ${variable}.`,
-      ...(location && { location }),
-    };
+    const [what, hint] =
+      input === undefined
+        ? [
+            `environment variable ${variable}, which is not set`,
+            `Set ${variable}, or give a default: \${${variable}:-value}.`,
+          ]
+        : [`input ${input} that its host asks for`, `Set it as ${variable}.`];
+    return { severity: "warning", message: `Server "${name}" uses the ${what}.`, hint, ...(location && { location }) };
   });
   return { spec: filled, warnings };
 }

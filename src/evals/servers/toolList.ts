@@ -45,25 +45,16 @@ export function describeOrigin({ server, origin }: OfferedTool): string {
 
 /** A skill as an entry of a tool list, so that its description is part of the hash. */
 export function createSkillEntry({ name, description }: Pick<SkillPackage, "name" | "description">): OfferedTool {
-  return {
-    name: skillEntryName(name),
-    description,
-    inputSchema: { type: "object" },
-    server: "skills",
-    origin: "skill",
-  };
+  return { ...{ name: skillEntryName(name), description, inputSchema: noInput }, server: "skills", origin: "skill" };
 }
 
 /** The instructions of a server as an entry of a tool list, so that they are part of the hash. */
 export function createInstructionsEntry(server: string, instructions: string): OfferedTool {
-  return {
-    name: instructionsEntryName(server),
-    description: instructions,
-    inputSchema: { type: "object" },
-    server,
-    origin: "instructions",
-  };
+  const name = instructionsEntryName(server);
+  return { name, description: instructions, inputSchema: noInput, server, origin: "instructions" };
 }
+
+const noInput = { type: "object" };
 
 /** A schema of the maximum depth inside a tool. */
 const maxToolDepth = maxDepth + 1;

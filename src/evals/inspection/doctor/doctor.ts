@@ -158,30 +158,19 @@ function describeStart(spec: LiveSpec, dir: string, { serverEnv }: Io): { starts
   return { starts: line, direct: `cd ${shellWord(resolve(dir, spec.cwd ?? "."))} && ${variables.join("")}${line}` };
 }
 
-const claudeKeys = ["ANTHROPIC_API_KEY"];
-const openaiKeys = ["OPENAI_API_KEY"];
+/** The hosts that can be examined, each with the id of a model in it. */
+const examples = {
+  "claude-code": "claude-code:claude-sonnet-5-5",
+  codex: "codex:gpt-6.1-sol",
+  copilot: "copilot:claude-sonnet-5-5",
+  goose: "goose:anthropic/claude-sonnet-5-5",
+} as const;
 
-/** A host that can be examined: the id of a model in it, and the variables of which a model needs one. */
-type KnownHost = { name: string; example: string; keys(id: string): readonly string[] };
-
-const hosts: Record<"claude-code" | "codex" | "copilot" | "goose", KnownHost> = {
-  "claude-code": {
-    name: "Claude Code",
-    example: "claude-code:claude-sonnet-5-5",
-    keys: () => [...claudeKeys, "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
-  },
-  codex: { name: "Codex", example: "codex:gpt-6.1-sol", keys: () => openaiKeys },
-  copilot: {
-    name: "Copilot CLI",
-    example: "copilot:claude-sonnet-5-5",
-    keys: (id) => (/^copilot:claude-/.test(id) ? claudeKeys : openaiKeys),
-  },
-  goose: {
-    name: "goose",
-    example: "goose:anthropic/claude-sonnet-5-5",
-    keys: (id) => (/^goose:openai\//.test(id) ? openaiKeys : claudeKeys),
-  },
-};
+/** The variables of which a model in a host needs one, by its id. */
+function listKeys(id: string): string[] {
+  if (/^claude-code:/.test(id)) return ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
+  return /^(?:copilot:claude-|goose:(?!openai\/))/.test(id) ? ["ANTHROPIC_API_KEY"] : ["OPENAI_API_KEY"];
+}
 
 /** The tools and instructions of a server that could be listed. */
 type ListedServer = { name: string; tools: readonly Tool[]; instructions: string | undefined };
@@ -192,12 +181,11 @@ type ListedServer = { name: string; tools: readonly Tool[]; instructions: string
  * usage error for an unknown host.
  */
 async function examineHost(asked: string, servers: readonly ListedServer[], io: Io): Promise<ExaminedHost> {
-  const key = asked.split(":", 1)[0] as keyof typeof hosts;
-  if (!Object.hasOwn(hosts, key)) {
-    throw usageError(`Unknown host "${asked}".`, `Use one of: ${Object.keys(hosts).join(", ")}.`);
-  }
-  const { name, example, keys: listKeys } = hosts[key];
-  const id = asked.includes(":") ? asked : example;
+  const key = asked.split(":", 1)[0] as keyof typeof examples;
+  if (!Object.hasOwn(examples, key))
+    throw usageError(`Unknown host "${asked}".`, `Use one of: ${Object.keys(examples).join(", ")}.`);
+  const { title: name, version: pinned } = hostProfiles[key];
+  const id = asked.includes(":") ? asked : examples[key];
   const keys = listKeys(id);
   const used = keys.find((variable) => io.env[variable]);
   const findings: ExaminedHost["findings"] = [];
@@ -236,7 +224,6 @@ async function examineHost(asked: string, servers: readonly ListedServer[], io: 
     if (outcome.kind === "broken") {
       report("host-fails", `${outcome.message}.`, "Run the host by hand, or use the version that is documented.");
     }
-    const { version: pinned } = hostProfiles[key];
     return { ...facts, version, pinned, healthy: findings.length === 0, ...(shown && { shown }), findings };
   } catch (error) {
     if (!(error instanceof EvalsError)) throw error;

@@ -1,3 +1,4 @@
+import { defined } from "../../base/collections.ts";
 import type { SearchableTool } from "../../base/search/document.ts";
 import { listConfusablePairs } from "../../base/search/similarity.ts";
 import { type ExitCode, exitCodes, type Problem, usageError } from "../../base/types/errors.ts";
@@ -7,15 +8,8 @@ import type { Tool } from "../../base/types/tool.ts";
 import { printJson } from "../../reports/result.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { decideExitCode, type FormOptions, printFindings, readSettings } from "../findings.ts";
-import { describeNext, forEachTarget, resolveTargets, type Target, type TargetOptions } from "../targets.ts";
-import {
-  type CollectContext,
-  type Collected,
-  collectTools,
-  compareVersions,
-  describeToolList,
-  joinCollected,
-} from "./collect.ts";
+import { describeNext, forEachTarget, resolveTargets, type TargetOptions } from "../targets.ts";
+import { collectTools, compareVersions, describeToolList, joinCollected } from "./collect.ts";
 import type { LintJudgeOptions } from "./judge.ts";
 import { lintDocument, rulesDocument, rulesMarkdown } from "./lintReport.ts";
 import { runRules } from "./rule.ts";
@@ -46,7 +40,12 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
   const judge = options.judge === undefined ? undefined : await (await import("./judge.ts")).openJudging(options, io);
   const settings = await readSettings(options, io);
   const { targets, warnings } = await resolveTargets(options, io, { projectSkills: true });
-  const parts = await forEachTarget(targets, io, (target) => collect(target, { io, settings }));
+  const context = { io, settings };
+  const parts = await forEachTarget(targets, io, async (target) =>
+    target.kind === "skills"
+      ? (await import("./skills.ts")).collectSkills(target, context)
+      : collectTools(target, context),
+  );
   const listed = joinCollected([{ warnings }, ...parts]);
   const collected = judge ? joinCollected([listed, await judge(listed.subjects)]) : listed;
   if (io.signal.aborted) return io.signalExitCode();
@@ -88,11 +87,6 @@ async function printRules(format: Format, io: Io): Promise<ExitCode> {
   return exitCodes.passed;
 }
 
-async function collect(target: Target, context: CollectContext): Promise<Collected> {
-  if (target.kind === "skills") return (await import("./skills.ts")).collectSkills(target, context);
-  return collectTools(target, context);
-}
-
 async function makeReport(
   { subjects, problems }: ReturnType<typeof joinCollected>,
   skillFolders: string[],
@@ -113,8 +107,7 @@ async function makeReport(
     ...linted,
     problems: problems.map(({ message, hint, location }) => ({
       message,
-      ...(hint && { hint }),
-      ...(location && { location }),
+      ...defined({ hint: hint || undefined, location }),
     })),
     ...(skillFolders.length > 0 && { skillFolders }),
     ...(options.confusable && { confusable: [...lists.map(({ subject }) => subject), skills].flatMap(listConfusable) }),

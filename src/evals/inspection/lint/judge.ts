@@ -79,15 +79,12 @@ async function ask(
   ] as const;
   const cell = { suite: "lint", case: getName(tool), arm: server, model: judge.id, trial: 1 };
   const reply = await judge.ask({ cell, turn: 1, messages, tools: [], toolset: "", answerSchema }, signal);
-  if (reply.kind === "broken") {
-    return { outcome: { kind: "problem", why: `the judge failed (${reply.stage}): ${reply.message}` }, cost: 0 };
-  }
+  const fail = (why: string) => ({ kind: "problem", why: `the judge${why}` }) as const;
+  if (reply.kind === "broken") return { outcome: fail(` failed (${reply.stage}): ${reply.message}`), cost: 0 };
   const { text, stop, usage } = reply.turn;
   const cost = judge.cost(usage);
-  if (stop === "cut")
-    return { outcome: { kind: "problem", why: "the judge's reply was cut off; raise --max-tokens" }, cost };
-  if (stop === "refused") return { outcome: { kind: "problem", why: "the judge refused to answer" }, cost };
-  return { outcome: readRubric(text), cost };
+  if (stop === "cut") return { outcome: fail("'s reply was cut off; raise --max-tokens"), cost };
+  return { outcome: stop === "refused" ? fail(" refused to answer") : readRubric(text), cost };
 }
 
 const getName = ({ name }: JsonObject) => (typeof name === "string" ? name : "without a name");

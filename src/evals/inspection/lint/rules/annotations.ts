@@ -117,9 +117,6 @@ function readVerb(name: string, server: string): string {
 }
 
 function stem(hint: string): string {
-  const letters = hint
-    .slice(0, 100)
-    .toLowerCase()
-    .replace(/[^a-z]/g, "");
-  return letters.replace(/hint$/, "");
+  const letters = hint.slice(0, 100).toLowerCase();
+  return letters.replace(/[^a-z]/g, "").replace(/hint$/, "");
 }
