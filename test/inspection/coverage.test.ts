@@ -23,6 +23,14 @@ it("lists the tools that no case expects, and the parameters that no case names"
   });
 });
 
+it("counts what the messages of a conversation expect", () => {
+  const turns = [
+    { content: "Read a", ...expects(["read"], { path: "a" }) },
+    { content: "Now b", ...expects(["read"], { path: "b" }) },
+  ];
+  expect(measureCoverage([aTool("read", "path")], [{ turns }])).toEqual({ tools: 1, uncovered: [], parameters: [] });
+});
+
 it("covers nothing without cases", () => {
   expect(measureCoverage([aTool("read", "path")], [])).toEqual({ tools: 1, uncovered: ["read"], parameters: [] });
 });

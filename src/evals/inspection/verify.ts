@@ -8,7 +8,7 @@ import { listChangeSchema } from "../base/types/finding.ts";
 import { verifyGates } from "../base/types/flagValues.ts";
 import type { Io } from "../base/types/io.ts";
 import type { SkillPackage } from "../base/types/skill.ts";
-import { type Case, listExpectedCalls, type Suite } from "../base/types/suite.ts";
+import { type Case, listCaseCalls, type Suite } from "../base/types/suite.ts";
 import { isCallable, isOwnTool, type OfferedTool, type Tool } from "../base/types/tool.ts";
 import {
   closeServers,
@@ -361,10 +361,10 @@ function listCoverage({ suites, tools, uncovered, parameters }: VerifiedCoverage
 /** Which of these tools, and which of their parameters, the expectations of cases name. */
 export function measureCoverage(
   tools: readonly Tool[],
-  cases: readonly Pick<Case, "expect">[],
+  cases: readonly Pick<Case, "expect" | "turns">[],
 ): Omit<VerifiedCoverage, "suites"> {
   const named = new Map<string, Set<string>>();
-  for (const { tools: names, args = {} } of cases.flatMap(({ expect }) => listExpectedCalls(expect)))
+  for (const { tools: names, args = {} } of cases.flatMap(listCaseCalls))
     for (const name of names) {
       const parameters = getOrAdd(named, name, () => new Set());
       for (const parameter of Object.keys(args)) parameters.add(parameter);
