@@ -115,8 +115,7 @@ async function openSuite(options: QueriesOptions, io: Io): Promise<Drafts[]> {
   const isUsable = (line: string) => !holdsSecret(line, io);
   const tools = await listTools(suite, io);
   const known = suite.cases.map((one) => {
-    const input = one.turns?.[0]?.content ?? one.messages.at(-1)?.content ?? "";
-    return { id: one.id, input, tool: labelCase(one) };
+    return { id: one.id, input: one.messages.at(-1)?.content ?? "", tool: labelCase(one) };
   });
   if (from) {
     const { cases, report } = draftFromTraffic(from, tools, { names: replace, known, isUsable }, io);

@@ -182,6 +182,11 @@ export const suiteCases: CasesOf<SuiteSubject> = {
       withList([search], { ...mention, searches: ["notes"] }),
       withList([search, read], asking("Which one is in the garden?", "search_notes", "read_note")),
       withList([search], { ...mention, paraphrases: ["Which file mentions the garden?", "SEARCH my files"] }),
+      // A later message of the user asks for the tool.
+      withList([search], {
+        ...asks("Hello!"),
+        turns: [{ content: "Hello!" }, { content: "My notes?", ...picks("search_notes") }],
+      }),
       withList([withMeta("searchHint", "file grep")], mention),
       withList([withMeta("alwaysLoad", true)], mention),
       // The tools are unknown, or the query has no word.

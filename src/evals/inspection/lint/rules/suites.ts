@@ -157,9 +157,9 @@ function listExpectedNames(one: Case): readonly string[] {
   return listCaseCalls(one).flatMap(({ tools }) => tools);
 }
 
-function listCaseWords({ messages, paraphrases, searches = [] }: Case): string[] {
-  const requests = paraphrases ?? [messages.at(-1)?.content ?? ""];
-  return listQueryWords([...requests, ...searches].join(" "));
+function listCaseWords({ messages, paraphrases = [], turns = [], searches = [] }: Case): string[] {
+  const requests = [...messages.slice(-1), ...turns].map(({ content }) => content);
+  return listQueryWords([...requests, ...paraphrases, ...searches].join(" "));
 }
 
 /** An unvalidated tool: any field may be missing or of a wrong type. */
