@@ -72,10 +72,9 @@ type TargetSettings = { distractors?: boolean; projectSkills?: boolean };
  */
 export async function resolveTargets(options: TargetOptions, io: Io, settings: TargetSettings = {}): Promise<Resolved> {
   const found = await findTargets(options, io, settings);
-  const servers = found.targets.filter(
-    (target) => target.kind === "server" && target.via !== undefined,
-  ) as ServerTarget[];
-  const claims = servers.map(({ server, dir, via = "" }) => claimServer(server, dir, via));
+  const claims = found.targets.flatMap((one) =>
+    one.kind === "server" && one.via !== undefined ? [claimServer(one.server, one.dir, one.via)] : [],
+  );
   await requireTrust((await Promise.all(claims)).flat(), io);
   return found;
 }
@@ -339,7 +338,7 @@ async function resolveSuiteServer(
 /** The servers among the targets, and a warning for each other target. Throws EvalsError when there is none. */
 export function selectServers(targets: readonly Target[]): { servers: ServerTarget[]; warnings: Problem[] } {
   const servers = targets.filter((target) => target.kind === "server");
-  const warnings = targets.flatMap((target) => explainSkipped(target));
+  const warnings = targets.flatMap(explainSkipped);
   if (servers.length > 0) return { servers, warnings };
   const message = "There is no live server among the targets.";
   const hint = "Name one with --server, --url or --config, or a suite whose server has a command or a URL.";

@@ -42,7 +42,12 @@ export async function listTools(options: ToolsOptions, io: Io): Promise<ExitCode
       `--json prints one list, but there are ${sources.length}: ${sources.map(nameTarget).join(", ")}.`,
       "Name one with --server, --url, --name or --tools.",
     );
-  const read = await forEachTarget(sources, io, (target) => readList(target, io));
+  const read = await forEachTarget(sources, io, (target) =>
+    listSource(target, io).catch((error: unknown) => {
+      if (error instanceof EvalsError && error.exitCode === exitCodes.incomplete) return { problems: error.problems };
+      throw error;
+    }),
+  );
   const lists = read.flatMap((one) => ("items" in one ? [one] : []));
   const problems = [...warnings, ...read.flatMap((one) => ("items" in one ? one.warnings : one.problems))];
   if (lists.length > 0) {
@@ -58,16 +63,6 @@ export async function listTools(options: ToolsOptions, io: Io): Promise<ExitCode
 type Source = Extract<Target, { kind: "server" | "tool list" }>;
 
 const nameTarget = (target: Source) => (target.kind === "server" ? target.name : target.file);
-
-async function readList(target: Source, io: Io): Promise<ListedSource | { problems: readonly Problem[] }> {
-  try {
-    return await listSource(target, io);
-  } catch (error) {
-    const isUnavailable = error instanceof EvalsError && error.exitCode === exitCodes.incomplete;
-    if (isUnavailable && target.kind === "server") return { problems: error.problems };
-    throw error;
-  }
-}
 
 /** The list of a server or file, unchecked, with the server's version and instructions, and warnings about its entry. */
 type ListedSource = ListedTools & {

@@ -118,10 +118,7 @@ async function prepare(target: ServerTarget, io: Io): Promise<Prepared> {
   const entry = registration ? checkRegistration(registration, io) : [];
   try {
     const resolved = await resolveServer(server, name, dir, io, registration?.host);
-    const written =
-      "config" in server
-        ? await resolveServer(server, name, dir, undefined, registration?.host)
-        : { spec: server, dir };
+    const written = await resolveServer(server, name, dir, undefined, registration?.host);
     // The rules for entries report unset variables themselves.
     const unset = (registration ? [] : resolved.warnings).map(({ message, hint: fix = "" }) => {
       return { rule: "unset-variable", severity: "warning" as const, message: `${message.replace(/\.$/, "")}.`, fix };
