@@ -6,7 +6,7 @@ const walk = (inputSchema: JsonObject) => walkToolSchema({ inputSchema }, "input
 
 describe("a walk", () => {
   it("visits every schema with its path, role and level", () => {
-    const { locations } = walk({
+    const locations = walk({
       properties: { tags: { items: { anyOf: [{ $ref: "#/$defs/id" }, true] } } },
       $defs: { id: {}, unused: { $ref: "#/$defs/loop" }, loop: { $ref: "#/$defs/unused" } },
     });
@@ -22,7 +22,7 @@ describe("a walk", () => {
   it("visits the definitions that references lead to, or into, from what is visited", () => {
     const definitions = (schema: JsonObject) =>
       walk(schema)
-        .locations.filter(({ role }) => role === "definition")
+        .filter(({ role }) => role === "definition")
         .map(({ at }) => at.slice(1).join("/"));
     const $defs = { a: { items: { $ref: "#/$defs/b" } }, b: {}, c: { properties: { d: {} } }, e: {} };
     expect(definitions({ not: { $ref: "#/$defs/a" }, $defs })).toEqual(["$defs/a", "$defs/b"]);
@@ -32,16 +32,16 @@ describe("a walk", () => {
   });
 
   it("is empty without a schema that is an object", () => {
-    expect(walkToolSchema({ inputSchema: true }, "inputSchema").locations).toEqual([]);
-    expect(walkToolSchema({}, "outputSchema").locations).toEqual([]);
+    expect(walkToolSchema({ inputSchema: true }, "inputSchema")).toEqual([]);
+    expect(walkToolSchema({}, "outputSchema")).toEqual([]);
   });
 
   it("stops at its limits", () => {
     const wide = Object.fromEntries(Array.from({ length: maxPlaces }, (_, at) => [`p${at}`, {}]));
-    expect(walk({ properties: wide }).locations).toHaveLength(maxPlaces);
+    expect(walk({ properties: wide })).toHaveLength(maxPlaces);
     let deep: JsonObject = {};
     for (let level = 0; level < 50_000; level++) deep = { not: deep };
-    expect(walk(deep).locations.length).toBeLessThan(200);
+    expect(walk(deep).length).toBeLessThan(200);
   });
 });
 

@@ -74,7 +74,7 @@ describe("hostile tools", () => {
   test.each(inputs)("%s: a finding, and not all of it is looked at", (_, changes, expected) => {
     const tool = { ...aLintedTool(), ...changes } as JsonObject;
     const found = findings(tool);
-    expect(walkToolSchema(tool, "inputSchema").locations.length).toBeLessThanOrEqual(maxPlaces);
+    expect(walkToolSchema(tool, "inputSchema").length).toBeLessThanOrEqual(maxPlaces);
     expect(collectTexts(tool).texts.reduce((sum, { text }) => sum + text.length, 0)).toBeLessThanOrEqual(maxSearched);
     expect(found.map(({ rule }) => rule)).toContain(expected);
     expect(Math.max(...found.map(({ message }) => message.length))).toBeLessThan(1000);

@@ -74,7 +74,7 @@ function makeEvaluable(root: JsonObject, withoutDeadRefs: boolean): { evaluable:
   // ajv knows the anchors of all schemas but the outermost.
   const outermost = `#${evaluable.$dynamicAnchor}`;
   const walk = walkSchema(evaluable);
-  for (const { schema, at } of walk.locations) {
+  for (const { schema, at } of walk) {
     rewriteBounds(schema);
     for (const keyword of withoutDeadRefs ? ["$ref", "$dynamicRef", "$recursiveRef"] : []) {
       const { [keyword]: ref } = schema;

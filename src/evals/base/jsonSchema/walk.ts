@@ -56,7 +56,7 @@ export type SchemaLocation = {
 };
 
 /** A schema and its subschemas in document order, without unused definitions: `maxPlaces` of them at most. */
-export type Walk = { locations: readonly SchemaLocation[] };
+export type Walk = readonly SchemaLocation[];
 
 /** Limits of a walk, far above what any host accepts: the number of schemas, and the length of their paths. */
 export const maxPlaces = 6_000;
@@ -88,12 +88,11 @@ const toRoot = (schema: JsonObject, at: Path = []): SchemaLocation => ({
 });
 const memoized = (field: SchemaField) => once((schema: JsonObject) => walk(toRoot(schema, [field])));
 const walks = { inputSchema: memoized("inputSchema"), outputSchema: memoized("outputSchema") };
-const nothing: Walk = { locations: [] };
 
 /** Walks a schema of a tool (memoized). Empty if the tool has no such schema, or it is not an object. */
 export function walkToolSchema(tool: JsonObject, field: SchemaField): Walk {
   const schema = tool[field];
-  return isJsonObject(schema) ? walks[field](schema) : nothing;
+  return isJsonObject(schema) ? walks[field](schema) : [];
 }
 
 /** Walks a schema that belongs to no tool. */
@@ -111,7 +110,7 @@ function walk(root: SchemaLocation): Walk {
       if (child.role !== "definition" || isReferred(child.at.slice(root.at.length))) enter(child);
   };
   enter(root);
-  return { locations };
+  return locations;
 }
 
 /**
@@ -161,7 +160,7 @@ type RefTarget = { kind: "local"; schema: Json; at: Path } | { kind: "nowhere" }
 
 /** Resolves a `$ref` inside the schema of a walk: a JSON pointer, an anchor or an `$id`. */
 export function followRef(ref: string, walk: Walk): RefTarget {
-  const [root] = walk.locations;
+  const [root] = walk;
   if (!root) return { kind: "nowhere" };
   const own = typeof root.schema.$id === "string" && ref.startsWith(`${root.schema.$id}#`);
   const local = own ? ref.slice(ref.indexOf("#")) : ref;
@@ -177,7 +176,7 @@ export function followRef(ref: string, walk: Walk): RefTarget {
 /** The schemas of a walk with an `$id` or an anchor, by the `$ref` that leads to them. */
 const listAnchors = once((walk: Walk): ReadonlyMap<string, SchemaLocation> => {
   const anchors = new Map<string, SchemaLocation>();
-  for (const location of walk.locations) {
+  for (const location of walk) {
     const { $id, $anchor, $dynamicAnchor } = location.schema;
     if (typeof $id === "string") anchors.set($id, location);
     for (const name of [$anchor, $dynamicAnchor]) if (typeof name === "string") anchors.set(`#${name}`, location);
@@ -187,8 +186,8 @@ const listAnchors = once((walk: Walk): ReadonlyMap<string, SchemaLocation> => {
 
 /** Finds the first `$ref` that leads back to a schema it is part of. */
 export function findRecursiveRef(walk: Walk): SchemaLocation | undefined {
-  const [root] = walk.locations;
-  if (!root || !walk.locations.some(({ schema }) => typeof schema.$ref === "string")) return undefined;
+  const [root] = walk;
+  if (!root || !walk.some(({ schema }) => typeof schema.$ref === "string")) return undefined;
   const open = new Set<JsonObject>();
   const seen = new Set<JsonObject>();
   const stack: { location: SchemaLocation; next: Iterator<SchemaLocation> }[] = [];

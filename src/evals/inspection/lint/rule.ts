@@ -159,9 +159,9 @@ export function inSchemas(check: (location: SchemaLocation) => Iterable<Found>) 
 }
 
 /** Not a generator: most places have no violation, and a generator for each takes longer than the checks. */
-function visit({ locations }: Walk, check: (location: SchemaLocation) => Iterable<Found>): Found[] {
+function visit(walk: Walk, check: (location: SchemaLocation) => Iterable<Found>): Found[] {
   const violations: Found[] = [];
-  for (const location of locations) for (const one of check(location)) violations.push(one);
+  for (const location of walk) for (const one of check(location)) violations.push(one);
   return violations;
 }
 

@@ -148,7 +148,7 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
 /** The parameters of a tool without a description, except those that their name or schema explains. */
 function listUndescribed(tool: JsonObject): SchemaLocation[] {
   const walk = walkToolSchema(tool, "inputSchema");
-  return walk.locations.filter(({ schema, role, name, at }) => {
+  return walk.filter(({ schema, role, name, at }) => {
     if (role !== "property" || at.length > parameterDepth) return false;
     if (isDescribed(schema, walk) || isPlain(name, schema) || hasProperties(schema)) return false;
     const isSwitchOrCount = schema.default !== undefined && (schema.type === "boolean" || schema.maximum !== undefined);

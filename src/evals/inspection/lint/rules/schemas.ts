@@ -78,7 +78,7 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     why: "Gemini's schemas have no such field: most clients drop it, and the whole request of one that does not is refused.",
     fix: "Say in the description what it asks for, too.",
     *check({ tool }) {
-      const locations = walkToolSchema(tool, "inputSchema").locations.flatMap(({ schema, at }) => [
+      const locations = walkToolSchema(tool, "inputSchema").flatMap(({ schema, at }) => [
         ...unknownToGemini.filter((key) => Object.hasOwn(schema, key)).map((key) => ({ key, at: [...at, key] })),
         ...(hasOtherValues(schema.enum) ? [{ key: "enum of anything but texts", at: [...at, "enum"] }] : []),
         ...(Array.isArray(schema.items) ? [{ key: "items as a list", at: [...at, "items"] }] : []),
@@ -197,7 +197,7 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     *check({ tool }) {
       for (const field of ["inputSchema", "outputSchema"] as const) {
         const walk = walkToolSchema(tool, field);
-        for (const { schema, at } of walk.locations) {
+        for (const { schema, at } of walk) {
           const { $ref } = schema;
           const kind = typeof $ref === "string" ? followRef($ref, walk).kind : "local";
           if (kind === "local") continue;
@@ -215,7 +215,7 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     fix: "Remove what a model need not choose. Nothing beyond the limit was checked.",
     *check({ tool }) {
       const format = (number: number) => number.toLocaleString("en-US");
-      const { locations } = walkToolSchema(tool, "inputSchema");
+      const locations = walkToolSchema(tool, "inputSchema");
       const deep = locations.find(({ level }) => level > limits.levels)?.at;
       if (deep) {
         const message = `The schema is nested more than ${limits.levels} levels deep.`;
