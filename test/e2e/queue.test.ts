@@ -230,16 +230,6 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect(endpoint.requests).toHaveLength(21);
   });
 
-  it("is not confused with another run of the same suite at the same time", async () => {
-    startWorker();
-    const runs = ["one", "two"].map((out) => startRun([...flags(1), "--out", out]));
-    for (const ended of await Promise.all(runs.map(({ ended }) => ended)))
-      expect(summaryOf(ended).totals).toMatchObject({ trials: 20, passed: 20, missing: 0 });
-    expect(endpoint.requests).toHaveLength(40);
-    for (const keys of ["evals:answers:*", "evals:lease:*"])
-      expect(await redis.use((client) => client.keys(keys))).toEqual([]);
-  });
-
   it("is not confused with a run that was started on another machine in the same millisecond", async () => {
     const stopped =
       "const Clock = Date; globalThis.Date = class extends Clock { constructor(...given) { given.length > 0 ? super(...given) : super(1e12); } };";
@@ -254,6 +244,8 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     }
     expect(ids).toEqual(new Set(["2001-09-09T01-46-40-000"]));
     expect(endpoint.requests).toHaveLength(40);
+    for (const keys of ["evals:answers:*", "evals:lease:*"])
+      expect(await redis.use((client) => client.keys(keys))).toEqual([]);
   });
 
   it("asks again what a server without an append-only file has lost, and says so", async () => {
@@ -450,12 +442,6 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 1, passed: 1 });
     worker.child.kill("SIGKILL");
     await queue.close();
-  });
-
-  it("keeps the answers that a full server refuses until it takes them", async () => {
-    const { run } = await startRefused();
-    await redis.use((client) => client.config("SET", "maxmemory", "0"));
-    await expectWhole(run);
   });
 
   it("says what a stopped worker waits for when the server refuses its answers", async () => {

@@ -11,7 +11,7 @@ import type { Surface } from "../../base/types/suiteFile.ts";
 import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
 import type { Source } from "../../servers/source.ts";
 import { createToolset } from "../../servers/toolList.ts";
-import { createCaseToolsets, neverListed, type Opened } from "./cases.ts";
+import { breakTrial, createCaseToolsets, neverListed, type Opened } from "./cases.ts";
 
 // The arms of a run besides `head`: exposures, surfaces, numbers of distractors, and the arm without a skill.
 
@@ -217,11 +217,7 @@ function createPlanner(
     if (!one) return undefined;
     const arm = { ...head, case: one, arm: name, source: suite };
     if (!toolsetFor) {
-      const unavailable = {
-        kind: "broken",
-        stage: "server",
-        message: `The server of surface "${name}" cannot be reached`,
-      } as const;
+      const unavailable = breakTrial("server", `The server of surface "${name}" cannot be reached`);
       return { ...arm, toolset: neverListed, unavailable };
     }
     const toolset = toolsetFor(one);

@@ -6,6 +6,7 @@ import type { Io } from "../../base/types/io.ts";
 import type { SkillPackage } from "../../base/types/skill.ts";
 import { type Case, listCaseCalls, listExpectedCalls, type Suite } from "../../base/types/suite.ts";
 import type { OfferedTool, Tool, Toolset } from "../../base/types/tool.ts";
+import type { Broken } from "../../base/types/trial.ts";
 import { ServerFailure } from "../../servers/session.ts";
 import { nameInConfiguration, openSource, type Source } from "../../servers/source.ts";
 import { createSkillEntry, createToolset } from "../../servers/toolList.ts";
@@ -57,6 +58,9 @@ export function suggestDoctor(error: EvalsError, words: string): EvalsError {
   return new EvalsError(more, exitCode);
 }
 
+/** Why the trials of a case break without a request. */
+export const breakTrial = (stage: "server" | "setup", message: string): Broken => ({ kind: "broken", stage, message });
+
 /** The tool list of cases whose server could not be reached. */
 export const neverListed: Toolset = createToolset([]);
 
@@ -66,7 +70,7 @@ export function planCases(opened: Opened, skills: readonly SkillPackage[]): Plan
   if ("failure" in opened) {
     const problems = isUnavailable(opened.failure) ? opened.failure.problems : [];
     const message = problems.map((problem) => problem.message).join("; ");
-    const unavailable = { kind: "broken", stage: "server", message } as const;
+    const unavailable = breakTrial("server", message);
     return suite.cases.map((one) => ({ suite, case: one, arm: "head", toolset: neverListed, unavailable }));
   }
   const toolsetFor = createCaseToolsets(suite, opened.source, skills);
@@ -78,10 +82,8 @@ export function planCases(opened: Opened, skills: readonly SkillPackage[]): Plan
       ...(owner !== undefined && { owner }),
     };
     const lost = members.find(({ name, failure }) => failure !== undefined && listServers(one, members).has(name));
-    if (lost?.failure !== undefined)
-      return { ...planned, unavailable: { kind: "broken", stage: "server", message: lost.failure } };
-    if (one.unusable === undefined) return planned;
-    return { ...planned, unavailable: { kind: "broken", stage: "setup", message: one.unusable } };
+    if (lost?.failure !== undefined) return { ...planned, unavailable: breakTrial("server", lost.failure) };
+    return one.unusable === undefined ? planned : { ...planned, unavailable: breakTrial("setup", one.unusable) };
   });
 }
 

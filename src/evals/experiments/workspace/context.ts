@@ -28,6 +28,7 @@ import type { Broken, Call, Cell, Turn } from "../../base/types/trial.ts";
 import { readPackageFile } from "../../input/skills/package.ts";
 import { getSkillForm, type HostName, presentTools, restoreArguments } from "../../servers/host.ts";
 import type { Source } from "../../servers/source.ts";
+import { breakTrial } from "./cases.ts";
 
 /** What the trials of a run share. `skills`: the skills that each suite offers, by suite name. */
 export type TrialSetup = {
@@ -124,17 +125,15 @@ async function askFile(code: CodeCaller, question: CodeQuestion, asked: AskedTri
     question.about === "argument"
       ? await call(describeValue(question))
       : await inWorkspace(asked, (workspace) => call(describeTrial(asked, workspace)));
-  if (result.kind === "broken") return breakTrial(`${file}: ${result.why}`);
+  if (result.kind === "broken") return breakTrial("setup", `${file}: ${result.why}`);
   const parsed = assertionResultSchema.safeParse(result.value);
   if (!parsed.success)
-    return breakTrial(`${file}: it returned ${show(result.value)}, not true, false or { pass, reason }`);
+    return breakTrial("setup", `${file}: it returned ${show(result.value)}, not true, false or { pass, reason }`);
   const { pass, reason } = typeof parsed.data === "boolean" ? { pass: parsed.data, reason: undefined } : parsed.data;
   if (pass) return yes;
   const at = question.about === "argument" ? `${question.at}: ` : "";
   return no(`${at}${reason ?? `${file} returned false`}`);
 }
-
-const breakTrial = (message: string): Broken => ({ kind: "broken", stage: "setup", message });
 
 function show(value: unknown): string {
   if (value === undefined) return "nothing";

@@ -15,7 +15,7 @@ import type { SkillPackage } from "../../base/types/skill.ts";
 import { asksModel, type Case, findRepeatedQueries, listExpectedCalls, type Suite } from "../../base/types/suite.ts";
 import { isCallable } from "../../base/types/tool.ts";
 import { some } from "../../reports/format.ts";
-import type { Opened } from "./cases.ts";
+import { breakTrial, type Opened } from "./cases.ts";
 
 // What is wrong with the suites, checked against the tools that their cases will be shown, before a model is asked.
 
@@ -172,8 +172,7 @@ export async function excludeImpossible(
     const problems = one.unavailable ? [] : preflight(one.case, one.toolset, one.suite.execute);
     const errors = problems.filter(({ severity }) => severity === "error").map(({ message }) => message);
     if (errors.length === 0) return { one, problems };
-    const unavailable = { kind: "broken", stage: "setup", message: errors.join(" ") } as const;
-    return { one: { ...one, unavailable }, problems };
+    return { one: { ...one, unavailable: breakTrial("setup", errors.join(" ")) }, problems };
   });
   const asked = new Set(checked.flatMap(({ one }) => (one.unavailable ? [] : [one.suite])));
   for (const suite of new Set(planned.map((one) => one.suite)))
@@ -231,24 +230,17 @@ export function announceExecuted(names: readonly string[], io: Pick<Io, "err">):
 function findUnknownExecuted(opened: readonly Opened[]): Problem[] {
   if (opened.some((one) => "failure" in one)) return [];
   const listed = new Set(opened.flatMap((one) => ("source" in one ? one.source.tools.map(({ name }) => name) : [])));
-  const problems = opened.flatMap(({ suite: { execute, file } }) =>
-    (Array.isArray(execute) ? execute : []).flatMap((name) => {
-      if (listed.has(name)) return [];
-      const hint = didYouMean(
-        name,
-        [...executionPolicies, ...listed],
-        `A policy is one of: ${executionPolicies.join(", ")}.`,
-      );
-      return [
-        {
-          severity: "error" as const,
-          message: `"execute" names "${name}", which is no listed tool.`,
-          hint,
-          location: { file },
-        },
-      ];
-    }),
+  // By name, because --execute is the same for all suites.
+  const files = new Map(
+    opened.flatMap(({ suite: { execute, file } }) =>
+      Array.isArray(execute) ? execute.map((name) => [name, file] as const) : [],
+    ),
   );
-  // --execute is the same for all suites.
-  return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
+  const unknown = [...files].filter(([name]) => !listed.has(name));
+  const known = [...executionPolicies, ...listed];
+  return unknown.map(([name, file]) => {
+    const hint = didYouMean(name, known, `A policy is one of: ${executionPolicies.join(", ")}.`);
+    const message = `"execute" names "${name}", which is no listed tool.`;
+    return { severity: "error", message, hint, location: { file } };
+  });
 }
