@@ -11,9 +11,9 @@ import {
   nameAnswers,
   nameJob,
   nameLease,
-  namePlan,
   nameQueue,
   nameRun,
+  planField,
 } from "../../src/evals/experiments/queue/connection.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
@@ -205,8 +205,6 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect(resumed.code, resumed.err).toBe(0);
     expect(summaryOf(resumed).totals).toMatchObject({ trials: 40, passed: 40, missing: 0 });
     expect(endpoint.requests).toHaveLength(40);
-    // The plan of a resumed run is that of the run.
-    expect(await redis.use((client) => client.keys("evals:plan:*"))).toHaveLength(1);
   });
 
   it("has no trial asked for a run that was killed, until that run is resumed", async () => {
@@ -417,7 +415,8 @@ describe.skipIf(noRedis)("a run with --queue", () => {
       const plan = { format: "tool-evals plan 1", harness: "0.1.0", flags, suites: [], models: [] };
       const text = JSON.stringify(plan);
       const planHash = hash("sha256", text);
-      await redis.use((client) => client.mset(namePlan(planHash), text, nameLease("forged"), planHash));
+      await redis.use((client) => client.hset(nameAnswers("forged"), planField, text));
+      await redis.use((client) => client.set(nameLease("forged"), planHash));
       const worker = startWorker();
       await queue.add("trial", { run: "forged", cell, toolset: "t", orderSeed: 1 }, { jobId: nameJob("forged", cell) });
       const { code, err } = await worker.ended;
@@ -463,7 +462,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
 
   it.each([
     ["answers", /evals:answers:/, "MOVED 1234 10.0.0.1:6379"],
-    ["questions for the plan", /evals:(lease|plan):/, "LOADING Redis is loading the dataset in memory"],
+    ["questions for the plan", /evals:lease:/, "LOADING Redis is loading the dataset in memory"],
   ])("does without the %s of a worker until the server takes them", async (_, pattern, refusal) => {
     const front = await startFront(pattern);
     front.state.refusal = refusal;
@@ -506,9 +505,9 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     await redis.use(async (client) => {
       const ids = await client.lrange("evals:trials-anthropic:wait", 0, -1);
       const [deleted = "", spoiled = "", moved = ""] = ids.map((id) => `evals:trials-anthropic:${id}`);
-      const [planKey = ""] = await client.keys("evals:plan:*");
-      const plan = JSON.parse((await client.get(planKey)) ?? "");
-      await client.set(planKey, JSON.stringify({ ...plan, flags: { ...plan.flags, maxTokens: 17 } }));
+      const [answers = ""] = await client.keys("evals:answers:*");
+      const plan = JSON.parse((await client.hget(answers, planField)) ?? "");
+      await client.hset(answers, planField, JSON.stringify({ ...plan, flags: { ...plan.flags, maxTokens: 17 } }));
       await client.del(deleted);
       await client.hset(spoiled, "data", "{");
       const job = JSON.parse((await client.hget(moved, "data")) ?? "");

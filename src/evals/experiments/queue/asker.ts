@@ -19,7 +19,6 @@ import {
   nameAnswers,
   nameJob,
   nameLease,
-  namePlan,
   nameProvider,
   nameQueue,
   nameRun,
@@ -36,7 +35,7 @@ const pollMs = 100;
 const checkMs = 5_000;
 /** How long the end of a run waits for the server. */
 const closeMs = 5_000;
-/** How long the server keeps a plan, the answers to a run that was stopped, and a failed job, in seconds. */
+/** How long the server keeps the plan of a run that was stopped, the answers to it, and a failed job, in seconds. */
 const keptSeconds = 30 * 86_400;
 /** How long workers still run the trials of a run that no longer renews its lease, in seconds. */
 const leaseSeconds = 60;
@@ -284,15 +283,14 @@ class QueuedAsker implements Asker {
     }
   }
 
-  /** Stores the lease, the plan and the hash of the answers, without which workers do not answer. */
+  /** Stores the lease, and the hash with the plan, without which workers do not answer. */
   async #store(): Promise<void> {
     const { redis } = this.#broker;
     const { hash, text } = this.#plan;
     await Promise.all([
-      redis.set(nameLease(this.#run), hash, "EX", leaseSeconds),
-      redis.set(namePlan(hash), text, "EX", keptSeconds),
-      redis.hset(this.#answers, planField, hash),
+      redis.hset(this.#answers, planField, text),
       redis.expire(this.#answers, keptSeconds),
+      redis.set(nameLease(this.#run), hash, "EX", leaseSeconds),
     ]);
   }
 

@@ -47,8 +47,8 @@ export const nameQueue = (provider: string): string => `trials-${provider}`;
 /** The prefix of all keys. */
 export const keyPrefix = "evals";
 /**
- * The hash of the answers to a run, which exists until the run is over: trials as JSON, without secrets that the worker
- * knows, by the ids of their jobs. Beside them `planField`, and by worker why it refuses the plan.
+ * The hash of a run, which exists until the run is over: its plan in `planField`, the answers as the JSON of trials, without
+ * secrets that the worker knows, by the ids of their jobs, and by worker why it refuses the plan.
  */
 export const nameAnswers = (run: string): string => `${keyPrefix}:answers:${run}`;
 export const planField = "plan";
@@ -58,7 +58,6 @@ export const refusalField = "refused by ";
  * another commit has another one. Workers drop trials of other runs.
  */
 export const nameLease = (run: string): string => `${keyPrefix}:lease:${run}`;
-export const namePlan = (hash: string): string => `${keyPrefix}:plan:${hash}`;
 
 /** Parses an answer. Throws if it is not the answer to the job. */
 export function parseTrial(text: string, { cell, toolset, orderSeed }: TrialJob): Trial {

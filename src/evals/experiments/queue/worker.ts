@@ -20,9 +20,9 @@ import {
   nameAnswers,
   nameJob,
   nameLease,
-  namePlan,
   nameQueue,
   openPlan,
+  planField,
   Refusal,
   refusalField,
   type TrialJob,
@@ -209,7 +209,7 @@ class TrialWorker {
   async #runTrial(job: TrialJob): Promise<Trial> {
     const hash = await this.#insist(() => this.#broker.redis.get(nameLease(job.run)));
     if (hash === null) throw new LostPlan("no process waits for their answers");
-    const opened = this.#plans.get(hash) ?? this.#open(hash);
+    const opened = this.#plans.get(hash) ?? this.#open(job.run, hash);
     opened.inFlight++;
     try {
       const { find, context } = await opened.plan;
@@ -224,24 +224,24 @@ class TrialWorker {
   }
 
   /** Opens a plan, and closes plans without trials in flight. */
-  #open(hash: string): Opened {
+  #open(run: string, hash: string): Opened {
     for (const [other, opened] of this.#plans) {
       if (opened.inFlight > 0) continue;
       this.#plans.delete(other);
       void closePlan(opened);
     }
-    const opened = { plan: this.#readPlan(hash), inFlight: 0 };
+    const opened = { plan: this.#readPlan(run, hash), inFlight: 0 };
     this.#plans.set(hash, opened);
     // The next trial tries again to open a plan that could not be opened.
     opened.plan.catch(() => this.#plans.delete(hash));
     return opened;
   }
 
-  async #readPlan(hash: string): Promise<OpenPlan> {
+  async #readPlan(run: string, hash: string): Promise<OpenPlan> {
     const { redis } = this.#broker;
-    if ((await this.#insist(() => redis.strlen(namePlan(hash)))) > maxPlanBytes)
+    if ((await this.#insist(() => redis.hstrlen(nameAnswers(run), planField))) > maxPlanBytes)
       throw new Refusal("the plan of the run is too large");
-    const text = await this.#insist(() => redis.get(namePlan(hash)));
+    const text = await this.#insist(() => redis.hget(nameAnswers(run), planField));
     const plan = openPlan(text ?? "", hash);
     if (!plan) throw new LostPlan(`their plan ${text === null ? "is not on the server" : "does not match its hash"}`);
     this.#io.err(printableLines(`Opening ${plan.suites.map(({ file }) => file).join(", ")}.`));
