@@ -3,7 +3,7 @@ import { parseEnv } from "node:util";
 import type { Options } from "yargs";
 import { nearest } from "../base/text/nearest.ts";
 import { usageError } from "../base/types/errors.ts";
-import { defaultPolicy, type ExecutionPolicy, executionPolicies, gates } from "../base/types/flagValues.ts";
+import { defaultPolicy, type ExecutionPolicy, executionPolicies } from "../base/types/flagValues.ts";
 import type { Io } from "../base/types/io.ts";
 import { readNamed } from "../input/parsing/read.ts";
 import { choice, number, text, texts, toggle } from "./command.ts";
@@ -52,13 +52,6 @@ export const executeFlag = (describe: string) =>
     coerce: parsePolicy,
   });
 
-/** Which results exit with 1. */
-export const failOnFlag = choice(
-  "Results that exit with code 1; repeatable (default: regressed if a baseline is checked, none for lexical, otherwise rate: a case below its pass rate)",
-  gates,
-  { array: true },
-);
-
 /** Severities of rules. */
 export const severityFlag = texts(
   "Severity of a rule, as <rule>=error|warning|info|off; overrides the configuration in files",
@@ -88,15 +81,6 @@ export const outFlag = text("Folder of the run records", { default: "reports" })
 export const otlpFlag = text(
   "Send each trial as a trace, without texts, to this OpenTelemetry collector, for example http://localhost:4318",
 );
-
-/** Trials that run on other machines. */
-export const queueFlags = {
-  queue: text("Run the trials on other machines, with `evals worker`, over this Redis server: redis://host:6379"),
-  rate: number("With --queue: maximum trials started per second and provider, across all workers", {
-    min: 1,
-    integer: true,
-  }),
-} satisfies Record<string, Options>;
 
 /** The forms of findings, of commands that inspect. */
 export const findingFormat = choice("Output format", ["terminal", "json", "sarif", "github", "junit"], {
@@ -195,10 +179,6 @@ export const suiteFlags = {
 export const modelFlag = text(
   "Model under test: lexical, local, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>",
   { alias: "m", default: "lexical" },
-);
-
-export const suitePaths = texts(
-  "Suites or skill packages, files or folders (default: evals/, and the skills of the project)",
 );
 
 /** The one suite of an experiment. */

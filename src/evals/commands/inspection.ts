@@ -12,7 +12,6 @@ import {
   serverFlags,
   severityFlag,
   suiteFlags,
-  suitePaths,
 } from "./flags.ts";
 
 export const initCommand = defineCommand({
@@ -185,7 +184,9 @@ const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = s
 export const searchCommand = defineCommand({
   command: "search [paths..]",
   describe: "Measure whether a tool search finds the tools and skills that suites expect",
-  positionals: { paths: suitePaths },
+  positionals: {
+    paths: texts("Suites or skill packages, files or folders (default: evals/, and the skills of the project)"),
+  },
   flags: {
     ranker: choice(
       "Only this algorithm: keyword (as in Claude Code), bm25 or regex (as in APIs)",

@@ -1,16 +1,14 @@
-import { defaultPolicy, verifyGates } from "../base/types/flagValues.ts";
+import { defaultPolicy, gates, verifyGates } from "../base/types/flagValues.ts";
 import { choice, defineCommand, number, text, texts, toggle } from "./command.ts";
 import {
   baselinesFlag,
   envFlags,
   executeFlag,
-  failOnFlag,
   headerFlag,
   jsonFlag,
   marginFlag,
   otlpFlag,
   outFlag,
-  queueFlags,
   reporterFlag,
   resumeFlag,
   suiteFlags,
@@ -43,7 +41,11 @@ export const runCommand = defineCommand({
         "placebo compares the tool list with harmless edits of it, which shows how far any edit moves the model",
       ["on", "always", "placebo", "off"],
     ),
-    "fail-on": failOnFlag,
+    "fail-on": choice(
+      "Results that exit with code 1; repeatable (default: regressed if a baseline is checked, none for lexical, otherwise rate: a case below its pass rate)",
+      gates,
+      { array: true },
+    ),
     nightly: toggle(
       "Watch for drift of the model while the tools stay the same: 3 trials per case, more for cases that look different",
     ),
@@ -70,7 +72,11 @@ export const runCommand = defineCommand({
         "Send single-reply cases to the batch API of anthropic: and openai: models: half the price, replies within 24 hours",
     },
     "cancel-batch": toggle("With --resume: cancel the pending batches of this record"),
-    ...queueFlags,
+    queue: text("Run the trials on other machines, with `evals worker`, over this Redis server: redis://host:6379"),
+    rate: number("With --queue: maximum trials started per second and provider, across all workers", {
+      min: 1,
+      integer: true,
+    }),
     "dry-run": toggle("Print the plan and its maximum cost without calling a model"),
     accept: toggle("Accept the run as the baseline once it is complete, even if cases failed or regressed"),
     resume: resumeFlag,
