@@ -116,9 +116,12 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
     }
   });
 
-  it("a server that ends as it is tried is tried again", async () => {
-    const redis = await startRedis();
-    const ends = [(socket: Socket) => socket.resetAndDestroy(), (socket: Socket) => socket.end()];
+  it.each([
+    ["is used then", [], 0, /takes trials/],
+    ["is refused for what it is then", ["--replicaof", "127.0.0.1 1"], 3, /cannot be used: READONLY You can't write/],
+  ])("a server that ends as it is tried is tried again, and %s", async (_, args, code, message) => {
+    const redis = await startRedis(args);
+    const ends = [(socket: Socket) => socket.end(), (socket: Socket) => socket.resetAndDestroy()];
     // In front of it: the first connections end as those to a server that is killed.
     const front = createServer((socket) => {
       socket.on("error", () => {});
@@ -129,8 +132,8 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
     }).listen(0, "127.0.0.1");
     try {
       await once(front, "listening");
-      const { code, err } = await connect(`redis://127.0.0.1:${(front.address() as AddressInfo).port}`);
-      expect(code, err).toBe(0);
+      const ended = await connect(`redis://127.0.0.1:${(front.address() as AddressInfo).port}`);
+      expect(ended).toEqual({ code, err: expect.stringMatching(message) });
       expect(ends).toEqual([]);
     } finally {
       front.close();

@@ -170,7 +170,7 @@ export async function connectBroker(url: string, io: Io): Promise<Broker> {
   const { bullmq, ioredis } = await loadPackages();
   const reported = new Set<string>();
   let state: "starting" | "connected" | "lost" | "closed" = "starting";
-  /** Why the first connection failed. */
+  /** Why the last attempt to connect failed. */
   let cause: (Error & { code?: string }) | undefined;
   let isWaiting = true;
   const report = (text: string) => io.err(printableLines(text));
@@ -187,6 +187,10 @@ export async function connectBroker(url: string, io: Io): Promise<Broker> {
     if (state !== "connected") return;
     state = "lost";
     report(`Lost the connection to the queue at ${name} (${describe(error)}). Reconnecting.`);
+  });
+  // What is wrong with the server now is not why an earlier attempt failed.
+  redis.on("connect", () => {
+    cause = undefined;
   });
   redis.on("ready", () => {
     if (state !== "lost") return;
@@ -280,10 +284,11 @@ async function loadPackages() {
 async function verifyServer(client: Redis, name: string, io: Io): Promise<void> {
   const stop = () => client.disconnect();
   io.signal.addEventListener("abort", stop, { once: true });
-  const reportWait = () => io.err(`Waiting for the queue at ${name}, which does not answer yet.\n`);
-  const wait = setTimeout(reportWait, startMs);
-  // A server that refuses the connection is not silent, however late this process gets to its last attempt.
-  client.once("error", () => clearTimeout(wait));
+  const wait = setTimeout(() => {
+    // One that refuses the connection is not silent, however late this process gets to its last attempt.
+    const isConnected = client.status === "connect" || client.status === "ready";
+    if (isConnected) io.err(`Waiting for the queue at ${name}, which does not answer yet.\n`);
+  }, startMs);
   try {
     const info = await client.info();
     // Without this check, the client would continue although the server does not have the database.
