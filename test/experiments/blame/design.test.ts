@@ -16,9 +16,9 @@ const design = (cases: readonly CaseToBlame[], deterministic = false) => blameCa
 describe("several cases", () => {
   it("with different changes are asked side by side, and keep their order", () => {
     const cases = [
-      { case: "a", changed, old: always, new: never },
-      { case: "b", changed: ["move", "copy"], old: always, new: never },
-      { case: "c", changed, old: always, new: never },
+      { case: "a", changed, known: { old: always, new: never } },
+      { case: "b", changed: ["move", "copy"], known: { old: always, new: never } },
+      { case: "c", changed, known: { old: always, new: never } },
     ];
     const first = nextStep(design(cases), new TrialRecord());
     expect(first.kind === "ask" && new Set(first.requests.map((one) => one.case))).toEqual(new Set(["a", "b", "c"]));
@@ -40,9 +40,9 @@ describe("several cases", () => {
   it("of which nothing needs to be searched cost nothing", () => {
     const { verdict, calls } = simulate(
       design([
-        { case: "a", changed: [], old: always, new: never },
-        { case: "b", changed, old: always, new: always },
-        { case: "c", changed: ["read"], old: always, new: never },
+        { case: "a", changed: [], known: { old: always, new: never } },
+        { case: "b", changed, known: { old: always, new: always } },
+        { case: "c", changed: ["read"], known: { old: always, new: never } },
       ]),
       () => "fail",
     );
@@ -56,7 +56,7 @@ describe("several cases", () => {
 });
 
 describe("a case of which nothing is known with everything new", () => {
-  const unknown = design([{ case: "a", changed, old: always }]);
+  const unknown = design([{ case: "a", changed, known: { old: always } }]);
 
   it("is measured first, and those trials are counted", () => {
     const first = nextStep(unknown, new TrialRecord());
@@ -80,7 +80,7 @@ describe("a case of which nothing is known with everything new", () => {
 });
 
 const names = (n: number) => Array.from({ length: n }, (_, i) => `change ${i}`);
-const certain = (n: number) => design([{ case: "a", changed: names(n), old: always }], true);
+const certain = (n: number) => design([{ case: "a", changed: names(n), known: { old: always } }], true);
 
 /** Blame by a table of masks: true where the case fails. */
 function blameOnTable(n: number, fails: (mask: readonly boolean[]) => boolean) {

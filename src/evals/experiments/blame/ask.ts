@@ -127,14 +127,14 @@ function combineOptions(
 }
 
 /** A case with its tools before, its tools now, what changed between them, and its known trials. */
-type Suspect = { planned: PlannedCase; base: readonly OfferedTool[]; changes: readonly ToolChange[]; known: Known };
+type Suspect = { planned: PlannedCase; base: OfferedTool[]; changes: ToolChange[]; known: CaseToBlame["known"] };
 
 async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, io: Io) {
   const { model, seed } = workspace;
   const { from } = question;
   const suspects = new Map(findSuspects(question, workspace).map((one) => [one.planned.case.id, one]));
   const cases = [...suspects].map(([id, { changes, known }]) => {
-    return { case: id, changed: changes.map((change) => change.id), ...known };
+    return { case: id, changed: changes.map((change) => change.id), known };
   });
   const planned = [...suspects.values()].map((one) => one.planned);
   const requests = countRequests(planned, (one) => [suspects.get(one.case.id)?.base ?? [], one.toolset.tools]);
@@ -149,10 +149,10 @@ async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, i
     setup: { from, cases: cases.map(({ case: id, changed }) => ({ case: id, changed: [...changed] })) },
   };
   const finished = await runExperiment(workspace, asked, io);
-  const searched = cases.map(({ case: id, old, new: now }) => ({
+  const searched = cases.map(({ case: id, known }) => ({
     case: id,
     input: suspects.get(id)?.planned.case.messages.findLast(({ role }) => role === "user")?.content ?? "",
-    known: { old, ...(now && { new: now }) },
+    known,
     changes: suspects.get(id)?.changes ?? [],
   }));
   const stops = {
@@ -217,13 +217,11 @@ function refusal({ from }: BlameQuestion, reasons: readonly string[]): EvalsErro
   return new EvalsError(problems, exitCodes.incomplete);
 }
 
-type Known = Pick<CaseToBlame, "old" | "new">;
-
 /**
  * A case as recorded. `base`: its tools before the change. `head`: the tools that it failed with, if recorded; the live
  * tools must still be the same.
  */
-type RecordedCase = { base: readonly OfferedTool[] | undefined; head?: Toolset | undefined; known: Known };
+type RecordedCase = { base: OfferedTool[] | undefined; head?: Toolset | undefined; known: CaseToBlame["known"] };
 
 /** Cases of one suite on one model to explain. `wanted` is absent if `--case` selects them. */
 type BlameQuestion = {

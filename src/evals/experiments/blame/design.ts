@@ -9,14 +9,14 @@ import {
 import { groupBy, sumOf } from "../../base/collections.ts";
 import { type Counts, noTrials } from "../../base/stats/counts.ts";
 import { OrderSchedule, type ScheduleSetup } from "../design/schedule.ts";
-import { blame, blameArm } from "./sampled.ts";
+import { type BlameSetup, blame, blameArm, countCalls } from "./sampled.ts";
 import { type BlamedCase, type BlameVerdict, blameNothing } from "./verdict.ts";
 
 /**
  * A case to explain: the ids of what changed in its list, and its trials with the old list and, where there are any, with
  * the new one.
  */
-export type CaseToBlame = { case: string; changed: readonly string[]; old: Counts; new?: Counts | undefined };
+export type CaseToBlame = { case: string; changed: readonly string[]; known: { old: Counts; new?: Counts } };
 
 /** Trials with everything new, if none are known. */
 const measuring = 10;
@@ -40,18 +40,14 @@ export function blameCases(
       return {
         cases: cases.flatMap(({ case: id }) => found.get(id) ?? []),
         tests: verdicts.flatMap(({ tests }) => tests),
-        calls: {
-          search: sumOf(verdicts, ({ calls }) => calls.search),
-          confirmation: sumOf(verdicts, ({ calls }) => calls.confirmation),
-          most: cap,
-        },
+        calls: { ...countCalls(record, [...found.keys()]), most: cap },
       };
     },
   };
 }
 
 function capOf(
-  { case: id, changed, old, new: now }: CaseToBlame,
+  { case: id, changed, known: { old, new: now } }: CaseToBlame,
   { deterministic, seed }: Pick<GroupOptions, "deterministic" | "seed">,
 ): number {
   if (changed.length === 0 || (changed.length === 1 && now)) return 0;
@@ -68,45 +64,35 @@ function* blameGroup(
   record: TrialRecord,
   group: readonly CaseToBlame[],
   { deterministic, families, ...orders }: GroupOptions,
-): Play<BlameVerdict> {
+): Play<Pick<BlameVerdict, "cases" | "tests">> {
   const changed = group[0]?.changed ?? [];
   if (changed.length === 0)
-    return { cases: group.map((one) => blameNothing(one.case, "nothing", "unchanged")), tests: [], calls: noCalls };
-  const isKnown = group.every((one) => one.new);
-  if (deterministic && !(changed.length === 1 && isKnown)) {
-    const cases = yield* playTogether(group.map((one) => blameCertain(record, one.case, changed)));
-    return { cases, tests: [], calls: { ...noCalls, search: countCalls(record, group) } };
-  }
+    return { cases: group.map((one) => blameNothing(one.case, "nothing", "unchanged")), tests: [] };
+  const unknown = group.filter((one) => !one.known.new);
+  if (deterministic && (changed.length > 1 || unknown.length > 0))
+    return { cases: yield* playTogether(group.map((one) => blameCertain(record, one.case, changed))), tests: [] };
   const arm = blameArm(
     "measure",
     changed.map(() => true),
   );
-  const unknown = group.filter((one) => !one.new);
   const spans = unknown.map((one) => ({ case: one.case, arms: [arm], from: 1, to: measuring }));
   const schedule = new OrderSchedule({ cases: group.map((one) => one.case), ...orders });
   if (spans.length > 0) yield* schedule.bring(record, spans, 1);
-  const measured = group.map((one) => ({ ...one, new: one.new ?? countPasses(record, one.case, arm) }));
+  const measured = group.map(({ case: id, known }) => {
+    return { case: id, known: { old: known.old, new: known.new ?? countPasses(record, id, arm) } };
+  });
   const settled = new Map(measured.flatMap((one) => settle(one, changed)).map((one) => [one.case, one]));
   const open = measured.filter((one) => !settled.has(one.case));
-  const known = open.map((one) => ({ case: one.case, known: { old: one.old, new: one.new } }));
   const asked = unknown.length > 0 ? measuring : 0;
-  const searched = yield* blame({ changed, cases: known, seed: orders.seed, families, asked, schedule }).play(record);
-  const paid = sumOf(unknown, (one) => record.paid(one.case, arm).calls);
-  return {
-    cases: [...searched.cases, ...settled.values()],
-    tests: searched.tests,
-    calls: { ...searched.calls, search: searched.calls.search + paid },
-  };
-}
-
-const noCalls = { search: 0, confirmation: 0, most: 0 };
-
-function countCalls(record: TrialRecord, cases: readonly CaseToBlame[]): number {
-  return sumOf(cases, ({ case: id }) => sumOf(record.arms(id), (arm) => record.paid(id, arm).calls));
+  const searched = yield* blame({ changed, cases: open, seed: orders.seed, families, asked, schedule }).play(record);
+  return { cases: [...searched.cases, ...settled.values()], tests: searched.tests };
 }
 
 /** The verdict of a case that needs no search. */
-function settle({ case: id, old, new: now }: CaseToBlame & { new: Counts }, changed: readonly string[]): BlamedCase[] {
+function settle(
+  { case: id, known: { old, new: now } }: BlameSetup["cases"][number],
+  changed: readonly string[],
+): BlamedCase[] {
   if (now.trials === 0) return [blameNothing(id, "undecided", "missing")];
   const isLower = old.trials === 0 || now.passed * old.trials < old.passed * now.trials;
   if (!isLower) return [blameNothing(id, "nothing", "no-drop")];

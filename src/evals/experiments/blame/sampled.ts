@@ -71,6 +71,15 @@ export function maskOfArm(arm: string): Mask {
   return [...arm.slice(arm.indexOf(":") + 1)].map((digit) => digit === "1");
 }
 
+/** The paid trials of cases: those that confirmed, and all others, which searched or measured. */
+export function countCalls(record: TrialRecord, ids: readonly string[]): { search: number; confirmation: number } {
+  const calls = { search: 0, confirmation: 0 };
+  for (const id of ids)
+    for (const arm of record.arms(id))
+      calls[arm.startsWith("confirm") ? "confirmation" : "search"] += record.paid(id, arm).calls;
+  return calls;
+}
+
 /**
  * Finds which changed descriptions made cases fall. The search believes hypotheses (no description, one, or two that are
  * each enough, needed together, or add up), asks the most informative trials, and shares evidence between the cases.
@@ -262,15 +271,11 @@ class PlayedBlame {
   }
 
   #verdict(): BlameVerdict {
-    const paid = (stage: string) =>
-      sumOf(this.#suspects, ({ id }) => {
-        const arms = this.#record.arms(id).filter((arm) => arm.startsWith(stage));
-        return sumOf(arms, (arm) => this.#record.paid(id, arm).calls);
-      });
+    const ids = this.#suspects.map(({ id }) => id);
     return {
       cases: this.#suspects.map((suspect) => this.#caseVerdict(suspect)),
       tests: [...this.#tests],
-      calls: { search: paid("search:"), confirmation: paid("confirm"), most: this.#cap },
+      calls: { ...countCalls(this.#record, ids), most: this.#cap },
     };
   }
 
