@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { Trial } from "../../../src/evals/base/types/trial.ts";
 import { createGate, readProposals } from "../../../src/evals/experiments/improve/proposals.ts";
-import { readReply } from "../../../src/evals/experiments/improve/propose.ts";
+import { Picks, readReply } from "../../../src/evals/experiments/improve/propose.ts";
+import { incumbentArm } from "../../../src/evals/experiments/variants/verdict.ts";
 import { lintTools } from "../../../src/evals/inspection/lint/command.ts";
 import { createToolset } from "../../../src/evals/servers/toolList.ts";
 import { aCase, aSuite, aTool } from "../../fakes/suite.ts";
@@ -184,4 +186,14 @@ describe("the gate", () => {
   ])("refuses %s", (_, change, why) => {
     expect(check(change)).toContain(why);
   });
+});
+
+it("tells a writer of picks that came as often in the order of their names, whichever trial ended first", () => {
+  const list = (...tools: string[]) => {
+    const picks = new Picks();
+    for (const picked of tools)
+      picks.add({ cell: { case: "c", arm: incumbentArm }, verdict: { selection: "wrong-tool", picked } } as Trial);
+    return picks.of("c");
+  };
+  expect(list("write", "read", "list", "list")).toEqual(list("list", "read", "list", "write"));
 });
