@@ -87,14 +87,8 @@ async function findTargets(
   { distractors = false, projectSkills = false }: TargetSettings,
 ): Promise<Resolved> {
   const { transport, name = [], skills = [] } = options;
-  const { server = [], url = [], config = [], tools = [] } = options;
-  const named: Record<NamedBy, string[]> = {
-    paths: [],
-    server: [...server],
-    url: [...url],
-    config: [...config],
-    tools: [...tools],
-  };
+  const named: Record<NamedBy, string[]> = { paths: [], server: [], url: [], config: [], tools: [] };
+  for (const by of ["server", "url", "config", "tools"] as const) named[by].push(...(options[by] ?? []));
   // A word on the command line stands for a flag, or for suites and skill packages.
   for (const word of options.paths ?? []) {
     const by = await recognize(word, io.cwd);

@@ -54,7 +54,11 @@ function testFamily<K extends SubjectKind>(kind: K): void {
     const violations = Object.entries(all[id]?.violations ?? {});
     expect(violations.length).toBeGreaterThan(0);
     for (const [requirement, subjects] of violations) {
-      for (const subject of subjects) expect([...check(subject)], requirement).not.toEqual([]);
+      for (const subject of subjects) {
+        const fixes = [...check(subject)].map(({ fix }) => fix);
+        expect(fixes, requirement).not.toEqual([]);
+        expect(fixes, requirement).not.toContain("");
+      }
     }
   });
 }

@@ -1,7 +1,7 @@
 import { stemWords } from "../../base/search/document.ts";
 import { listConfusablePairs, measureSimilarity, toToolText, weighWords } from "../../base/search/similarity.ts";
 import { splitName } from "../../base/text/nearest.ts";
-import { mentionsName } from "../../base/text/text.ts";
+import { mentionsName, squeeze } from "../../base/text/text.ts";
 import type { Json, JsonObject } from "../../base/types/json.ts";
 import type { Tool } from "../../base/types/tool.ts";
 import { findVerb, getVerbKind, startsWithVerb } from "../lint/language.ts";
@@ -219,7 +219,7 @@ export function makeRequest(
 ): string {
   // A word in angle brackets would be a placeholder.
   const plain = description.slice(0, 2000).replace(/<([\w -]+)>/g, "$1");
-  const line = plain.replace(/[`*#]/g, "").replace(/\s+/g, " ").trim();
+  const line = squeeze(plain.replace(/[`*#]/g, ""));
   const examples = /[\s,;(]*\b(?:e\.g|i\.e)\b.*$/i;
   const sentence = (/^.*?(?<!\b(?:e\.g|i\.e))[.!?:;](?= |$)/.exec(line)?.[0] ?? line)
     .replace(examples, "")

@@ -18,7 +18,7 @@ import { readSkillEvals } from "../../input/skills/evals.ts";
 import { discover } from "../../input/suites/discover.ts";
 import { listRecords } from "../../records/find.ts";
 import { readTrials } from "../../records/record.ts";
-import { count } from "../../reports/format.ts";
+import { capital, count } from "../../reports/format.ts";
 import { openSource } from "../../servers/source.ts";
 import { shellWord } from "../shell.ts";
 import { type ConfusedTools, type DraftCase, draftCases, type KnownQuery } from "./draft.ts";
@@ -204,7 +204,7 @@ async function review(ids: readonly string[], drafts: Drafts, next: string, io: 
     ),
   );
   const done = { keep: 0, edit: 0, drop: 0 };
-  const choices = decisions.map((value) => ({ value, label: `${value[0]?.toUpperCase()}${value.slice(1)}` }));
+  const choices = decisions.map((value) => ({ value, label: capital(value) }));
   for (let at = 0; at < ids.length; ) {
     const id = ids[at] ?? "";
     const { input, expects } = drafts.describe(id);

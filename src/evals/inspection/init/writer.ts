@@ -5,7 +5,7 @@ import { holdsSecret, redactValue } from "../../base/secrets/secrets.ts";
 import { printableLines, visible } from "../../base/text/display.ts";
 import { unfence } from "../../base/text/jsonParts.ts";
 import { splitName } from "../../base/text/nearest.ts";
-import { mentionsName } from "../../base/text/text.ts";
+import { mentionsName, squeeze } from "../../base/text/text.ts";
 import { isLocal } from "../../base/types/endpoint.ts";
 import { usageError } from "../../base/types/errors.ts";
 import { askConsent, type Io } from "../../base/types/io.ts";
@@ -198,7 +198,7 @@ export function readQuery(reply: string): string {
   const unfenced = /```(?:text|plaintext|json)?\s*\n([\s\S]*?)```/.exec(reply)?.[1]?.trim() || unfence(reply);
   const text = introductions.reduce((rest, one) => rest.replace(one, "").trim(), findText(unfenced) ?? unfenced);
   const [paragraph = ""] = text.split(/\n\s*\n/);
-  const line = paragraph.replace(/\s+/g, " ").trim();
+  const line = squeeze(paragraph);
   if (/^["'“`].*["'”`]$/.test(line)) return line.slice(1, -1).trim();
   return /^["“][^"”]*$/.test(line) ? line.slice(1) : line;
 }

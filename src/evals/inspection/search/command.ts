@@ -48,8 +48,6 @@ export type SearchOptions = SuiteOptions & {
   json: boolean;
 };
 
-type Context = { rankers: readonly RankerName[]; host: HostName; thresholds: readonly Threshold[] };
-
 /**
  * `evals search`: how well a search finds the tools and skills that the cases of suites expect. No model is called. Exits
  * with 1 if a threshold is not reached, otherwise with 3 if a case could not be searched for or none expects a tool. Throws
@@ -87,7 +85,11 @@ function readThreshold(text: string): Threshold {
 /** A case with its queries, for a search of tools or of skills. */
 type Searched = { kind: "tools" | "skills"; toolset: Toolset; search: SearchCase };
 
-function searchSuite(suite: Suite, cases: readonly PlannedCase[], { rankers, host, thresholds }: Context): SuiteSearch {
+function searchSuite(
+  suite: Suite,
+  cases: readonly PlannedCase[],
+  { rankers, host, thresholds }: { rankers: readonly RankerName[]; host: HostName; thresholds: readonly Threshold[] },
+): SuiteSearch {
   const searched: Searched[] = [];
   const leftOut: SuiteSearch["leftOut"][number][] = [];
   for (const planned of cases) {
@@ -109,12 +111,12 @@ function searchSuite(suite: Suite, cases: readonly PlannedCase[], { rankers, hos
       toSentence(`skills as ${result.host} lists them`, findShortfall(threshold, { ...result, ranker: "bm25" }, asked)),
     ),
   ]);
-  const offered = cases.flatMap(({ toolset }) => toolset.tools);
+  const offered = [...new Map(cases.flatMap(({ toolset }) => toolset.tools.map((tool) => [tool.name, tool]))).values()];
   return {
     suite: suite.name,
     file: suite.file,
-    tools: countNames(offered, (tool) => tool.origin !== "skill" && tool.origin !== "instructions"),
-    skills: countNames(offered, (tool) => tool.origin === "skill"),
+    tools: offered.filter(({ origin }) => origin !== "skill" && origin !== "instructions").length,
+    skills: offered.filter(({ origin }) => origin === "skill").length,
     queries,
     rankers: results,
     listings: listed.map(({ result }) => result),
@@ -125,10 +127,6 @@ function searchSuite(suite: Suite, cases: readonly PlannedCase[], { rankers, hos
 
 function toSentence(subject: string, shortfall: string | undefined): string[] {
   return shortfall === undefined ? [] : [`${subject}: ${shortfall}`];
-}
-
-function countNames(tools: readonly OfferedTool[], isCounted: (tool: OfferedTool) => boolean): number {
-  return new Set(tools.filter(isCounted).map(({ name }) => name)).size;
 }
 
 /** What a case searches for, or why it is left out. */

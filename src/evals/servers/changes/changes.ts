@@ -32,7 +32,7 @@ export function listChanges(base: readonly Tool[], head: readonly Tool[]): ToolC
   const byId = new Map(edits.map((edit) => [edit.id, edit]));
   for (const effect of listEffects(base as readonly JsonObject[], head as readonly JsonObject[])) {
     const edit = byId.get(effect.id) ?? findCause(effect, edits);
-    if (edit) effects.set(edit, [...(effects.get(edit) ?? []), effect]);
+    if (edit) getOrAdd(effects, edit, () => []).push(effect);
   }
   return edits.map((edit) => {
     const own = effects.get(edit) ?? [];

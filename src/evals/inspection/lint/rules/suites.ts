@@ -2,14 +2,14 @@ import * as z from "zod";
 import { getOrAdd } from "../../../base/collections.ts";
 import { type SearchableTool, type SearchDocument, toSearchDocument } from "../../../base/search/document.ts";
 import { buildKeywordFinder } from "../../../base/search/keyword.ts";
-import { mentionsName, quote } from "../../../base/text/text.ts";
+import { mentionsName, quote, squeeze } from "../../../base/text/text.ts";
 import { isJsonObject, type Path } from "../../../base/types/json.ts";
 import { skillEntryName } from "../../../base/types/skill.ts";
 import { type Case, findRepeatedQueries, listCaseCalls } from "../../../base/types/suite.ts";
 import { some } from "../../../reports/format.ts";
 import { recognizeDispatchers, writeDispatch } from "../../dispatchers.ts";
 import { listQueryWords } from "../../search/evaluate.ts";
-import { listNames } from "../language.ts";
+import { listNames, readText } from "../language.ts";
 import { defineRules, type EvalsFileSubject, type SuiteSubject } from "../rule.ts";
 
 const docs = "docs/lint-rules.md";
@@ -135,15 +135,7 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
 /** In characters. A shorter query can be part of a description by chance. */
 const shortestQuery = 15;
 
-function toPlain(text: unknown): string {
-  if (typeof text !== "string") return "";
-  return text
-    .slice(0, 20_000)
-    .toLowerCase()
-    .replace(/\s+/g, " ")
-    .trim()
-    .replace(/[.?!]$/, "");
-}
+const toPlain = (text: unknown) => squeeze(readText(text).slice(0, 20_000).toLowerCase()).replace(/[.?!]$/, "");
 
 /** The expected names, those of skills also in words: "use the image compressor skill". */
 function listSpellings(one: Case): readonly string[] {
