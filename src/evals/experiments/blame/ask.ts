@@ -19,7 +19,7 @@ import { some } from "../../reports/format.ts";
 import { renderMarkdown } from "../../reports/markdown.ts";
 import { printJson } from "../../reports/result.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
-import { listChanges, type ToolChange } from "../../servers/changes/changes.ts";
+import { listChanges, pickTexts, type ToolChange } from "../../servers/changes/changes.ts";
 import { applyChanges } from "../../servers/changes/edits.ts";
 import { createToolset } from "../../servers/toolList.ts";
 import { type ComparedRun, comparability, describeRun } from "../design/comparable.ts";
@@ -132,11 +132,12 @@ type Suspect = { planned: PlannedCase; base: OfferedTool[]; changes: ToolChange[
 async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, io: Io) {
   const { model, seed } = workspace;
   const { from } = question;
-  const suspects = new Map(findSuspects(question, workspace).map((one) => [one.planned.case.id, one]));
-  const cases = [...suspects].map(([id, { changes, known }]) => {
-    return { case: id, changed: changes.map((change) => change.id), known };
+  const found = findSuspects(question, workspace);
+  const suspects = new Map(found.map((one) => [one.planned.case.id, one]));
+  const cases = found.map(({ planned, changes, known }) => {
+    return { case: planned.case.id, changed: changes.map((change) => change.id), known };
   });
-  const planned = [...suspects.values()].map((one) => one.planned);
+  const planned = found.map((one) => one.planned);
   const requests = countRequests(planned, (one) => [suspects.get(one.case.id)?.base ?? [], one.toolset.tools]);
   const design = blameCases(cases, { seed, deterministic: model.deterministic, ...requests });
   const asked = {
@@ -146,14 +147,14 @@ async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, i
       (planned) =>
         makeList(arm, suspects.get(planned.case.id)),
     design,
-    setup: { from, cases: cases.map(({ case: id, changed }) => ({ case: id, changed: [...changed] })) },
+    setup: { from, cases: cases.map(({ case: id, changed }) => ({ case: id, changed })) },
   };
   const finished = await runExperiment(workspace, asked, io);
-  const searched = cases.map(({ case: id, known }) => ({
-    case: id,
-    input: suspects.get(id)?.planned.case.messages.findLast(({ role }) => role === "user")?.content ?? "",
+  const searched = found.map(({ planned: { case: one }, changes, known }) => ({
+    case: one.id,
+    input: one.messages.findLast(({ role }) => role === "user")?.content ?? "",
     known,
-    changes: suspects.get(id)?.changes ?? [],
+    changes: changes.map((change) => ({ id: change.id, ...pickTexts(change) })),
   }));
   const stops = {
     budget: "the budget is spent",

@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { countsSchema, namedCaseSchema } from "../../base/types/check.ts";
 import type { ExitCode } from "../../base/types/errors.ts";
-import { pickTexts } from "../../servers/changes/changes.ts";
 import { type ExperimentFacts, experimentFacts, toExitCode } from "../results/outcome.ts";
 
 const count = z.int().nonnegative();
@@ -75,15 +74,11 @@ export const blameReportSchema = z.object({
 });
 export type BlameReport = z.infer<typeof blameReportSchema>;
 
-type SearchedCase = Omit<BlameReport["cases"][number], "verdict" | "changes"> & {
-  changes: readonly { id: string; label: string; before?: string; after?: string }[];
-};
-
 /** The report of a search, decided or stopped. `cap`: the maximum number of trials that it could request. */
 export function summarizeBlame(
   facts: ExperimentFacts,
   { from, deterministic, cap, risen }: Pick<BlameReport, "from" | "deterministic" | "risen"> & { cap: number },
-  cases: readonly SearchedCase[],
+  cases: readonly Omit<BlameReport["cases"][number], "verdict">[],
   outcome: { verdict: BlameVerdict } | { stopped: string; made: number },
 ): BlameReport {
   const verdict = "verdict" in outcome ? outcome.verdict : undefined;
@@ -93,11 +88,7 @@ export function summarizeBlame(
     from,
     deterministic,
     ...(risen && risen.length > 0 && { risen }),
-    cases: cases.map(({ changes, ...one }) => ({
-      ...one,
-      changes: changes.map((change) => ({ id: change.id, ...pickTexts(change) })),
-      verdict: found.get(one.case) ?? null,
-    })),
+    cases: cases.map((one) => ({ ...one, verdict: found.get(one.case) ?? null })),
     tests: verdict?.tests ?? [],
     calls: verdict?.calls ?? { search: "made" in outcome ? outcome.made : 0, confirmation: 0, most: cap },
     stopped: "stopped" in outcome ? outcome.stopped : null,

@@ -75,9 +75,7 @@ export async function runDrift(
 /** Adds the nights of a finished run to their files. */
 export async function recordNights({ suites }: RunSummary, manifest: RunManifest): Promise<void> {
   for (const { name, model, drift } of suites) {
-    const plan = manifest.suites
-      .find((suite) => suite.name === name)
-      ?.checks?.find((check) => check.model === model && check.kind === "unchanged");
+    const plan = manifest.suites.find((suite) => suite.name === name)?.checks?.find((check) => check.model === model);
     if (!drift?.tonight || plan?.kind !== "unchanged" || !plan.drift) continue;
     const { file, baseline } = plan.drift;
     const of = { suite: baseline.suite ?? name, model: baseline.model ?? model, alias: model, baseline: baseline.run };
