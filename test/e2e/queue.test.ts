@@ -597,17 +597,6 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     await expectWhole(run);
   });
 
-  it("queues its trials again when the server is emptied", async () => {
-    const run = startRun(flags(1));
-    await untilQueued(20);
-    await redis.use((client) => client.flushall());
-    startWorker();
-    const ended = await run.ended;
-    expect(ended.err).toContain("the server lost its data");
-    expect(summaryOf(ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
-    expect(endpoint.requests).toHaveLength(20);
-  });
-
   it("waits while the server asks for another password", async () => {
     const run = startRun(flags(1));
     await untilQueued(20);

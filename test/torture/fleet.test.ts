@@ -148,7 +148,7 @@ describe.skipIf(noRedis)("a run on workers", () => {
     expect(ended.code, ended.err).toBe(0);
     // A trial whose worker was killed after it answered begins again, and ends after the run. Then nothing is left on the
     // server but settings of the queues.
-    const settings = /:(meta|id|events|marker|stalled-check|stalled|limiter)$|:plan:/;
+    const settings = /:(meta|id|events|marker|stalled-check|stalled|limiter)$/;
     let left: string[];
     do {
       await pause(100);

@@ -1,4 +1,4 @@
-import { sumOf } from "../../base/collections.ts";
+import { getOrAdd, sumOf } from "../../base/collections.ts";
 import { noTrials } from "../../base/stats/counts.ts";
 import { wilson } from "../../base/stats/intervals.ts";
 import type { CheckPlan, CheckSummary, Gate } from "../../base/types/check.ts";
@@ -90,7 +90,7 @@ export function summarizer(manifest: RunManifest, dir: string) {
 function skillTallies(manifest: RunManifest) {
   const tallies = new Map(manifest.models.map(({ id }) => [id, new SkillTally()]));
   const prefix = skillEntryName("");
-  const offered = (hash: string) =>
+  const listOffered = (hash: string) =>
     (manifest.toolsets[hash] ?? []).flatMap(({ name, origin }) =>
       origin === "skill" ? [name.slice(prefix.length)] : [],
     );
@@ -99,8 +99,7 @@ function skillTallies(manifest: RunManifest) {
     manifest.suites.map(({ name, cases }) => {
       const known = cases.flatMap(({ id, skills, toolset }) => {
         if (!skills) return [];
-        lists.set(toolset, lists.get(toolset) ?? offered(toolset));
-        return [[id, { about: skills, offered: lists.get(toolset) ?? [] }] as const];
+        return [[id, { about: skills, offered: getOrAdd(lists, toolset, () => listOffered(toolset)) }] as const];
       });
       return [name, new Map(known)];
     }),
