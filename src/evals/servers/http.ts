@@ -1,7 +1,6 @@
 import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
 import { createPatientFetch, type Fetch } from "../base/network.ts";
-import { decodeOr } from "../base/secrets/secrets.ts";
-import { cut, quoteWhole } from "../base/text/text.ts";
+import { cut, decodePercent, quoteWhole } from "../base/text/text.ts";
 import { messageOf, usageError } from "../base/types/errors.ts";
 import { isJsonObject, parseJsonText, unmarkWholes } from "../base/types/json.ts";
 import {
@@ -75,7 +74,7 @@ function parseHttpUrl(text: string): URL {
 
 /** Moves the user and password of the URL, where fetch refuses them, to the authorization header. */
 function takeCredentials(url: URL): Record<string, string> {
-  const pair = [url.username, url.password].map(decodeOr).join(":");
+  const pair = [url.username, url.password].map(decodePercent).join(":");
   url.username = "";
   url.password = "";
   return pair === ":" ? {} : { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };

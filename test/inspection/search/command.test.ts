@@ -41,6 +41,35 @@ async function run(project: Files, options: Partial<SearchOptions> = {}) {
 }
 
 describe("evals search", () => {
+  it("searches at each message of a conversation for what is expected of the replies to it", async () => {
+    const project = {
+      ...files,
+      "evals/notes.yaml": `
+server: { tools: ../tools.json }
+cases:
+  - id: find-then-read
+    turns:
+      - { input: Finds the notes with garden, expect: { tool: search_notes } }
+      - { input: Thanks!, expect: { tool: none } }
+      - { input: Returns the text of one, expect: { tool: read_note } }
+    searches: [grep]
+    expect: { calls: [{ tool: search_notes }, { tool: read_note }] }
+`,
+    };
+    const { out } = await run(project, { json: true });
+    const [suite] = JSON.parse(out).suites;
+    const asked = suite.queries.map(({ query, expected }: Record<string, Record<string, string>>) => [
+      query?.text,
+      expected,
+    ]);
+    expect(asked).toEqual([
+      ["Finds the notes with garden", [["search_notes"]]],
+      ["grep", [["search_notes"]]],
+      ["Returns the text of one", [["read_note"]]],
+    ]);
+    expect(suite.leftOut).toEqual([]);
+  });
+
   it("prints recall, the queries that find too little with their missing words, and what was not searched for", async () => {
     const { code, out } = await run(files);
     expect(code).toBe(0);

@@ -1,5 +1,5 @@
 import { once } from "../collections.ts";
-import { quoteWhole } from "../text/text.ts";
+import { decodePercent, quoteWhole } from "../text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
 
 /** Formats a path as JSONPath: `$.inputSchema.properties["the unit"].enum[0]`. Hidden characters are escaped. */
@@ -31,15 +31,6 @@ export function resolvePointer(ref: string, root: JsonObject): { value: Json; pa
     path.push(key);
   }
   return { value, path };
-}
-
-/** Percent-decodes a text; returns it unchanged if it is malformed. */
-export function decodePercent(pointer: string): string {
-  try {
-    return decodeURIComponent(pointer);
-  } catch {
-    return pointer;
-  }
 }
 
 /** A schema inside a schema, and its role there. */

@@ -1,4 +1,5 @@
 import { once } from "../collections.ts";
+import { decodePercent } from "../text/text.ts";
 import { addFound, createFinder, type Finder, type Found, fewest, foldEscapes } from "./findTexts.ts";
 import {
   isReference,
@@ -95,7 +96,7 @@ export function createSecrets() {
       const { user, password, path, parameters } = readUrl(text);
       for (const part of [password, ...(looksRandom(user) ? [user] : [])]) {
         secrets.add(name, part);
-        secrets.add(name, decodeOr(part));
+        secrets.add(name, decodePercent(part));
       }
       for (const part of path.split("/")) if (part.length >= shortestPart && looksRandom(part)) secrets.add(name, part);
       for (const [key, value] of parameters) if (isSecretName(key) || looksRandom(value)) secrets.add(name, value);
@@ -179,14 +180,6 @@ function readUrl(text: string): UrlParts {
   // A list of hosts, as MongoDB has it, or a password that is not encoded.
   const [, user = "", password = ""] = /^[a-z][a-z\d+.-]*:\/{1,2}([^:@\s]*):(.*)@/i.exec(text) ?? [];
   return { user, password, path: "", parameters: [] };
-}
-
-export function decodeOr(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 const token = /"((?:[^"\\]|\\.)*)"|[^\s{}[\],:]+/g;

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { isSecretName } from "../secrets/recognize.ts";
-import { decodeOr, knownSecrets } from "../secrets/secrets.ts";
+import { knownSecrets } from "../secrets/secrets.ts";
+import { decodePercent } from "../text/text.ts";
 import { usageError } from "./errors.ts";
 import type { JsonObject } from "./json.ts";
 import type { Cost, Usage } from "./trial.ts";
@@ -203,7 +204,7 @@ export function parseBaseUrl(text: string, { name, baseUrl = "/v1" }: { name: st
   if (!url || !/^https?:$/.test(url.protocol)) throw usageError(`"${text}" is not a valid base URL for ${name}.`, hint);
   const { search, username, password } = url;
   const path = url.pathname.replace(/(?:\/(?:chat\/completions|responses|messages))?\/*$/, "");
-  const credentials = [username, password].map(decodeOr).join(":");
+  const credentials = [username, password].map(decodePercent).join(":");
   return {
     url: new URL(url.origin + (baseUrl.endsWith("/v1") ? path : path.replace(/\/v1$/, ""))),
     search,

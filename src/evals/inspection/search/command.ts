@@ -6,7 +6,7 @@ import { type ListingHost, listingHosts, listSkills, skillListings } from "../..
 import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { skillEntryName } from "../../base/types/skill.ts";
-import { type Case, listExpectedCalls, type Suite } from "../../base/types/suite.ts";
+import { type Case, type Expectation, listExpectedCalls, type Suite } from "../../base/types/suite.ts";
 import { isAlwaysLoaded, type OfferedTool, type Toolset } from "../../base/types/tool.ts";
 import type { SuiteOptions } from "../../experiments/workspace/suites.ts";
 import { withWorkspace } from "../../experiments/workspace/workspace.ts";
@@ -93,9 +93,11 @@ function searchSuite(
   const searched: Searched[] = [];
   const leftOut: SuiteSearch["leftOut"][number][] = [];
   for (const planned of cases) {
-    const made = toSearched(planned);
-    if ("reason" in made) leftOut.push({ case: planned.case.id, ...made });
-    else searched.push(made);
+    const made = listRequests(planned.case).map((request) => toSearched(planned, request));
+    const found = made.filter((one) => "search" in one);
+    searched.push(...found);
+    const [reason] = made.filter((one) => "reason" in one);
+    if (found.length === 0 && reason) leftOut.push({ case: planned.case.id, ...reason });
   }
   const queries = groupByToolset(searched, "tools").flatMap(([{ tools }, asked]) => {
     const { documents, toShown } = indexTools(tools, host);
@@ -129,14 +131,30 @@ function toSentence(subject: string, shortfall: string | undefined): string[] {
   return shortfall === undefined ? [] : [`${subject}: ${shortfall}`];
 }
 
-/** What a case searches for, or why it is left out. */
-function toSearched({ case: one, toolset, unavailable }: PlannedCase): Searched | { reason: string; broken: boolean } {
+/** What the user asks for at one point of a case. */
+type Request = { queries: SearchCase["queries"]; expect: Expectation | undefined };
+
+/** What a case asks for: a conversation of several messages, once for each; what it expects on the whole is then of none. */
+function listRequests({ messages, paraphrases, searches = [], turns, expect }: Case): Request[] {
+  const ask = (texts: readonly string[]) => texts.map((text) => ({ kind: "request" as const, text }));
+  const written = searches.map((text) => ({ kind: "written" as const, text }));
+  if (turns?.some((turn) => turn.expect))
+    return turns.map((turn, at) => ({
+      queries: [...ask([turn.content]), ...(at === 0 ? written : [])],
+      expect: turn.expect,
+    }));
+  return [{ queries: [...ask(paraphrases ?? [messages.at(-1)?.content ?? ""]), ...written], expect }];
+}
+
+/** What a request of a case searches for, or why nothing. */
+function toSearched(
+  { case: { id }, toolset, unavailable }: PlannedCase,
+  { queries, expect }: Request,
+): Searched | { reason: string; broken: boolean } {
   if (unavailable?.stage === "server") return { reason: "The server could not be listed.", broken: true };
   if (unavailable) return { reason: unavailable.message, broken: true };
-  const { expect } = one;
-  const queries = listQueries(one);
   if (expect?.kind === "skill" && expect.skill !== "none") {
-    return { kind: "skills", toolset, search: { id: one.id, queries, expected: [[expect.skill]] } };
+    return { kind: "skills", toolset, search: { id, queries, expected: [[expect.skill]] } };
   }
   const calls = listExpectedCalls(expect);
   if (calls.length === 0) return { reason: "It expects no tool and no skill by name.", broken: false };
@@ -144,15 +162,7 @@ function toSearched({ case: one, toolset, unavailable }: PlannedCase): Searched 
   const sets = new Map(calls.map(({ tools }) => [JSON.stringify(tools), tools]));
   const expected = [...sets.values()].filter((names) => !names.some((name) => loaded.has(name)));
   if (expected.length === 0) return { reason: "Its tool is always loaded, so no search is needed.", broken: false };
-  return { kind: "tools", toolset, search: { id: one.id, queries, expected } };
-}
-
-function listQueries({ messages, paraphrases, searches = [] }: Case): SearchCase["queries"] {
-  const requests = paraphrases ?? [messages.at(-1)?.content ?? ""];
-  return [
-    ...requests.map((text) => ({ kind: "request" as const, text })),
-    ...searches.map((text) => ({ kind: "written" as const, text })),
-  ];
+  return { kind: "tools", toolset, search: { id, queries, expected } };
 }
 
 /** The cases that search for tools, or for skills, grouped by their toolset. */

@@ -1,6 +1,13 @@
-import { decodePercent } from "../../../base/jsonSchema/walk.ts";
 import { listingHosts, listSkills, skillListings } from "../../../base/search/skillListing.ts";
-import { describeHidden, findHiddenOf, isText, quote, showValue, showValues } from "../../../base/text/text.ts";
+import {
+  decodePercent,
+  describeHidden,
+  findHiddenOf,
+  isText,
+  quote,
+  showValue,
+  showValues,
+} from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type Path } from "../../../base/types/json.ts";
 import { frontMatterKeys } from "../../../base/types/skill.ts";
 import { listPlainValues, type PlainValue } from "../../../input/parsing/yaml.ts";
