@@ -53,7 +53,7 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
   // A deterministic model gives the same answer in any order.
   const samePairs = setup.samePairs || setup.alwaysAlike === true;
   const { suiteLevel: level, z } = boundaries(1);
-  const suiteLevel = level / families;
+  const suiteLevel = (setup.alwaysAlike ? exhaustedLevel : level) / families;
   const tallies = cases.map((id) => {
     const [base, head] = [readArm(record, id, "base"), readArm(record, id, "head")];
     return tallyCase(id, base, head, samePairs ? Math.min(base.answers.length, head.answers.length) : undefined);
@@ -83,7 +83,7 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
   };
   if (setup.alwaysAlike) {
     const exhausted: Figures = { ...figures, method: "exhausted", reach: null, suspects: [] };
-    return decideExhausted(tallies, exhaustedLevel / families, exhausted);
+    return decideExhausted(tallies, suiteLevel, exhausted);
   }
   const regressed = findRegression(tallies, caseLevel, hasFallen, figures);
   if (regressed) return regressed;
