@@ -30,7 +30,7 @@ function trials(id: string, letters: string): Trial[] {
 function side(cases: Record<string, string>, changes: Partial<ComparedRecord> = {}): ComparedRecord {
   const ids = Object.keys(cases);
   return {
-    ...{ suite: "s", model: "scripted", settings: "{}", host: "plain", exposure: "all", harness: "0.1.0" },
+    ...{ suite: "s", model: "scripted", settings: {}, host: "plain", exposure: "all", harness: "0.1.0" },
     deterministic: false,
     cases: ids.map((id) => ({ id, hash: `hash of ${id}`, toolset: "list", expected: "read" })),
     toolsets: { list: [aTool("read"), aTool("write")] },
@@ -187,7 +187,7 @@ describe("what is compared", () => {
   });
 
   it("minds the settings of the model only where both are known", () => {
-    const warm = side({ a: "p" }, { settings: '{"temperature":1}' });
+    const warm = side({ a: "p" }, { settings: { temperature: 1 } });
     const { settings: _, ...unknown } = side({ a: "p" });
     expect(compareSides(side({ a: "p" }), warm).kind).toBe("refused");
     expect(compareSides(unknown, warm).kind).toBe("compared");

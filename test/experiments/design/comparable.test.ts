@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../../src/evals/base/types/json.ts";
 import { type ComparedRun, comparability } from "../../../src/evals/experiments/design/comparable.ts";
 
 const run = (change: Partial<ComparedRun> = {}): ComparedRun => ({
-  ...{ suite: "files", model: "m", settings: "{}", host: "plain", exposure: "all", harness: "1.2.0" },
+  ...{ suite: "files", model: "m", settings: {}, host: "plain", exposure: "all", harness: "1.2.0" },
   cases: ["a", "b", "c"].map((id) => ({ id, hash: `hash of ${id}` })),
   ...change,
 });
@@ -56,7 +57,7 @@ describe("comparability", () => {
   });
 
   it("ignores settings that cannot change an answer, and names another base URL", () => {
-    const settings = (more: object) => run({ settings: JSON.stringify({ maxTokens: 10, ...more }) });
+    const settings = (more: JsonObject) => run({ settings: { maxTokens: 10, ...more } });
     const before = settings({ baseUrl: "https://a/", retries: 4, timeoutMs: 1000 });
     expect(comparability(before, settings({ baseUrl: "https://a/", retries: 0, timeoutMs: 9 }))).toMatchObject({
       kind: "comparable",
@@ -70,7 +71,7 @@ describe("comparability", () => {
   });
 
   it("refuses verdicts by another rule on arguments, but not where both lists are asked again", () => {
-    const settings = (more: object) => run({ settings: JSON.stringify({ leastShare: 0.3, ...more }) });
+    const settings = (more: JsonObject) => run({ settings: { leastShare: 0.3, ...more } });
     const [before, now] = [settings({}), settings({ judged: "tools alone" })];
     const compared = comparability(before, now);
     expect(compared).toMatchObject({
@@ -86,6 +87,6 @@ describe("comparability", () => {
   it("takes a minor version below 1.0 for a major one, and names other settings", () => {
     expect(comparability(run({ harness: "0.1.0" }), run({ harness: "0.1.9" })).kind).toBe("comparable");
     expect(comparability(run({ harness: "0.1.0" }), run({ harness: "0.2.0" })).kind).toBe("not comparable");
-    expect(comparability(run(), run({ settings: '{"temperature":1}' })).kind).toBe("not comparable");
+    expect(comparability(run(), run({ settings: { temperature: 1 } })).kind).toBe("not comparable");
   });
 });

@@ -3,7 +3,7 @@ import { driftPlanSchema } from "./drift.ts";
 import { allDefinitions, exposureSchema, nameExposure } from "./exposure.ts";
 import { changeClassSchema } from "./finding.ts";
 import { gates } from "./flagValues.ts";
-import { canonicalJson, jsonObjectSchema } from "./json.ts";
+import { jsonObjectSchema } from "./json.ts";
 import { offeredToolSchema, toolsetHashSchema } from "./tool.ts";
 
 export const baselineFormat = "tool-evals baseline 1";
@@ -64,7 +64,7 @@ export function toComparedRun(baseline: Baseline) {
   const exposure = nameExposure(baseline.exposure ?? allDefinitions);
   const { id, repliedBy, settings } = model;
   const named = { model: id, ...(repliedBy !== undefined && { repliedBy }) };
-  return { suite, ...named, settings: canonicalJson(settings), host, exposure, batch, harness, cases };
+  return { suite, ...named, settings, host, exposure, batch, harness, cases };
 }
 
 const count = z.number().int();

@@ -9,7 +9,6 @@ import { type ComparedCheck, type ComparePlan, toComparedRun } from "../../base/
 import { EvalsError, type ExitCode, exitCodes, printProblem, usageError } from "../../base/types/errors.ts";
 import { allDefinitions, type Exposure, nameExposure } from "../../base/types/exposure.ts";
 import type { Io } from "../../base/types/io.ts";
-import { canonicalJson } from "../../base/types/json.ts";
 import { isModelNamed } from "../../base/types/model.ts";
 import type { ManifestSuite, RunManifest } from "../../base/types/run.ts";
 import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
@@ -324,7 +323,7 @@ function createQuestion(
     identity: {
       suite: suite.name,
       model: plan.model,
-      settings: canonicalJson(settings),
+      settings,
       host,
       exposure: nameExposure(exposure),
       harness,

@@ -3,7 +3,6 @@ import { getOrAdd } from "../../base/collections.ts";
 import { type ExitCode, exitCodes, printProblem, usageError } from "../../base/types/errors.ts";
 import { allDefinitions, nameExposure } from "../../base/types/exposure.ts";
 import type { Io } from "../../base/types/io.ts";
-import { canonicalJson } from "../../base/types/json.ts";
 import { isModelNamed, isSameModel } from "../../base/types/model.ts";
 import type { RunManifest } from "../../base/types/run.ts";
 import type { Trial } from "../../base/types/trial.ts";
@@ -200,7 +199,7 @@ async function findAskedModel(
 ): Promise<Pick<ComparedRecord, "model" | "settings" | "deterministic">> {
   const { run, model } = settings;
   if (kind !== "recorded answers" || typeof run !== "string" || typeof model !== "string")
-    return { model: id, settings: canonicalJson(settings), deterministic };
+    return { model: id, settings, deterministic };
   const recording = await findRun(run, out)
     .then(readManifest)
     .catch(() => undefined);

@@ -1,6 +1,6 @@
 import { getExposure, type PlannedCase } from "../../asking/trials/plan.ts";
 import { nameExposure } from "../../base/types/exposure.ts";
-import { canonicalJson, type JsonObject, jsonObjectSchema } from "../../base/types/json.ts";
+import { canonicalJson, type JsonObject } from "../../base/types/json.ts";
 import { isSameModel, type Model } from "../../base/types/model.ts";
 import { version } from "../workspace/version.ts";
 
@@ -10,8 +10,8 @@ export type ComparedRun = {
   model: string;
   /** The model that the replies name, if known: `model` may be an alias of it. */
   repliedBy?: string | undefined;
-  /** The model's settings as one canonical text (temperature and the like), if known. */
-  settings?: string | undefined;
+  /** The model's settings (temperature and the like), if known. */
+  settings?: JsonObject | undefined;
   /** The host profile: how tool names were shown. */
   host: string;
   /** How tools were shown (see `nameExposure`). */
@@ -32,7 +32,7 @@ export function describeRun(
   return {
     suite: cases[0]?.suite.name ?? "",
     model: model.id,
-    settings: canonicalJson(model.settings),
+    settings: model.settings,
     host,
     exposure: nameExposure(getExposure(model)),
     batch,
@@ -56,12 +56,10 @@ export function comparability(
   now: ComparedRun,
   { areAskedAnew = false, withChanged = false }: { areAskedAnew?: boolean; withChanged?: boolean } = {},
 ): Comparability {
-  const parse = ({ settings = "{}" }: ComparedRun) => jsonObjectSchema.parse(JSON.parse(settings));
-  const areKnown = then.settings !== undefined && now.settings !== undefined;
-  const [was, is] = areKnown ? [parse(then), parse(now)] : [{}, {}];
+  const [was, is] = then.settings && now.settings ? [then.settings, now.settings] : [{}, {}];
   const isJudged = !areAskedAnew && isSameModel({ id: then.model }, { id: now.model });
   const reasons = [
-    ...findDifferences({ ...then, settings: readDeciding(was) }, { ...now, settings: readDeciding(is) }),
+    ...findDifferences({ ...then, settings: was }, { ...now, settings: is }),
     ...(isJudged ? describeJudged(now.model, was, is) : []),
   ];
   if (reasons.length > 0) return { kind: "not comparable", reasons };
@@ -125,7 +123,9 @@ function describeBatches({ batch: before = false }: ComparedRun, { batch: now = 
   return [`Requests are sent ${is} now, and were sent ${was} before: the same model is assumed behind both`];
 }
 
-function findDifferences(then: ComparedRun & { settings: string }, now: ComparedRun & { settings: string }): string[] {
+type Known = ComparedRun & { settings: JsonObject };
+
+function findDifferences(then: Known, now: Known): string[] {
   const reasons: string[] = [];
   const compare = (what: string, before: string, after: string, remedy: string) => {
     if (before !== after) reasons.push(`${what} differs: "${before}" before, "${after}" now. ${remedy}.`);
@@ -137,8 +137,8 @@ function findDifferences(then: ComparedRun & { settings: string }, now: Compared
   else
     compare(
       "The settings of the model",
-      then.settings,
-      now.settings,
+      readDeciding(then.settings),
+      readDeciding(now.settings),
       "Use the same settings, or accept a new baseline",
     );
   compare("The host profile", then.host, now.host, "Use the same --host, or accept a new baseline for it");
