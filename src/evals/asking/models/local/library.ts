@@ -37,6 +37,8 @@ export type Model = {
 };
 export type Llama = {
   readonly cpuMathCores: number;
+  /** The most threads of a step, whatever a context asks for. */
+  maxThreads: number;
   readonly gpu: string | false;
   loadModel(options: object): Promise<Model>;
   createGrammar(options: { grammar: string }): Promise<object>;

@@ -3,6 +3,7 @@ import { mkdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { availableParallelism, cpus, totalmem } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { sumOf } from "../../../base/collections.ts";
 import { EvalsError, messageOf, usageError } from "../../../base/types/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../base/types/json.ts";
 import { noUsage } from "../../../base/types/model.ts";
@@ -51,6 +52,7 @@ class LoadedModel {
   /** The tokens that the sequence begins with. */
   #prefix: readonly Token[] = [];
   readonly #grammars = new Map<string, Promise<object>>();
+  readonly #cores = new FreeCores();
 
   constructor(
     private readonly library: Library,
@@ -68,6 +70,7 @@ class LoadedModel {
     const shared = Math.min(commonLength(one, other), commonLength(one, tokens), tokens.length - 1);
     const prefix = tokens.slice(0, shared);
     await this.#provideContext(tokens.length, prefix.length, maxTokens);
+    this.llama.maxThreads = await this.#cores.count();
     const isKnown = await this.#restore(prefix, signal);
     const usage = { ...noUsage, inputTokens: tokens.length - prefix.length };
     usage[isKnown ? "cacheReadTokens" : "cacheWriteTokens"] = prefix.length;
@@ -91,8 +94,10 @@ class LoadedModel {
     await this.#context?.dispose();
     this.#prefix = [];
     this.#sequence = undefined;
-    const idle = Math.max(1, Math.round(await countIdleCores()));
-    const threads = Math.min(this.llama.cpuMathCores, availableParallelism(), idle);
+    const most = Math.min(this.llama.cpuMathCores, availableParallelism());
+    // A context takes no more threads than are allowed when it is made.
+    this.llama.maxThreads = most;
+    const threads = { ideal: most, min: 1 };
     // The whole window of models that look back over a part of it: otherwise no prefix could be used twice.
     const swaFullCache = true;
     this.#context = await this.model.createContext({ contextSize: this.#contextSize, threads, swaFullCache });
@@ -195,14 +200,29 @@ class LoadedModel {
 }
 
 /**
- * The cores that no program uses now, measured for a quarter of a second. The threads of a model wait for each other after
- * each step: with one that gets no core, two take ten times as long as one (2 cores at load 18, 20 tokens: 55 s and 5 s).
+ * The cores that no other program uses. The threads of a model wait for each other after each step: with one that gets no
+ * core, two take ten times as long as one (2 cores at load 18, 20 tokens: 55 s and 5 s).
  */
-async function countIdleCores(): Promise<number> {
-  const sumIdle = () => cpus().reduce((sum, { times }) => sum + times.idle, 0);
-  const [before, startedAt] = [sumIdle(), performance.now()];
-  await delay(250);
-  return (sumIdle() - before) / (performance.now() - startedAt);
+class FreeCores {
+  #before = readCores();
+  #count = 0;
+
+  /** At least 1: those that were idle or this process's own since the last count, which is kept for a second. */
+  async count(): Promise<number> {
+    if (this.#count === 0) await delay(250);
+    const [before, now] = [this.#before, readCores()];
+    if (this.#count === 0 || now.at - before.at > 1_000) {
+      this.#count = Math.max(1, Math.round((now.free - before.free) / (now.at - before.at)));
+      this.#before = now;
+    }
+    return this.#count;
+  }
+}
+
+/** The time since the start, and that of cores that were idle or worked for this process, in ms. */
+function readCores(): { at: number; free: number } {
+  const { user, system } = process.cpuUsage();
+  return { at: performance.now(), free: sumOf(cpus(), ({ times }) => times.idle) + (user + system) / 1_000 };
 }
 
 /** A message to end a sentence with. */
