@@ -1,6 +1,7 @@
 import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
 import { createPatientFetch, type Fetch } from "../base/network.ts";
-import { cut, decodePercent, quoteWhole } from "../base/text/text.ts";
+import { decodePercent } from "../base/secrets/secrets.ts";
+import { cut, quoteWhole } from "../base/text/text.ts";
 import { messageOf, usageError } from "../base/types/errors.ts";
 import { isJsonObject, parseJsonText, unmarkWholes } from "../base/types/json.ts";
 import {

@@ -1,5 +1,6 @@
 import { once } from "../collections.ts";
-import { decodePercent, quoteWhole } from "../text/text.ts";
+import { decodePercent } from "../secrets/secrets.ts";
+import { quoteWhole } from "../text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
 
 /** Formats a path as JSONPath: `$.inputSchema.properties["the unit"].enum[0]`. Hidden characters are escaped. */

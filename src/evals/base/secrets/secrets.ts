@@ -1,5 +1,4 @@
 import { once } from "../collections.ts";
-import { decodePercent } from "../text/text.ts";
 import { addFound, createFinder, type Finder, type Found, fewest, foldEscapes } from "./findTexts.ts";
 import {
   isReference,
@@ -180,6 +179,15 @@ function readUrl(text: string): UrlParts {
   // A list of hosts, as MongoDB has it, or a password that is not encoded.
   const [, user = "", password = ""] = /^[a-z][a-z\d+.-]*:\/{1,2}([^:@\s]*):(.*)@/i.exec(text) ?? [];
   return { user, password, path: "", parameters: [] };
+}
+
+/** Percent-decodes a text; returns it unchanged if it is malformed. */
+export function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 const token = /"((?:[^"\\]|\\.)*)"|[^\s{}[\],:]+/g;

@@ -169,12 +169,3 @@ export function excerpt(text: string, limit: number): string {
   const tail = Math.floor(limit / 8);
   return `${text.slice(0, limit - tail)}… [cut: ${text.length} characters in total, SHA-256 ${hash}] …${text.slice(-tail)}`;
 }
-
-/** Percent-decodes a text; returns it unchanged if it is malformed. */
-export function decodePercent(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}

@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { isSecretName } from "../secrets/recognize.ts";
-import { knownSecrets } from "../secrets/secrets.ts";
-import { decodePercent } from "../text/text.ts";
+import { decodePercent, knownSecrets } from "../secrets/secrets.ts";
 import { usageError } from "./errors.ts";
 import type { JsonObject } from "./json.ts";
 import type { Cost, Usage } from "./trial.ts";

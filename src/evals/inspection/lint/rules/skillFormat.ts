@@ -1,13 +1,6 @@
 import { listingHosts, listSkills, skillListings } from "../../../base/search/skillListing.ts";
-import {
-  decodePercent,
-  describeHidden,
-  findHiddenOf,
-  isText,
-  quote,
-  showValue,
-  showValues,
-} from "../../../base/text/text.ts";
+import { decodePercent } from "../../../base/secrets/secrets.ts";
+import { describeHidden, findHiddenOf, isText, quote, showValue, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type Path } from "../../../base/types/json.ts";
 import { frontMatterKeys } from "../../../base/types/skill.ts";
 import { listPlainValues, type PlainValue } from "../../../input/parsing/yaml.ts";
