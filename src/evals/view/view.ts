@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type ServerType, serve } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import { knownSecrets } from "../base/secrets/secrets.ts";
-import { EvalsError, type ExitCode, type Problem, usageError } from "../base/types/errors.ts";
+import { EvalsError, type ExitCode, messageOf, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import type { RunManifest, RunSummary } from "../base/types/run.ts";
 import { compareRecords } from "../experiments/compare/ask.ts";
@@ -24,7 +24,7 @@ import {
   type WrittenReport,
 } from "../experiments/run/report/page.ts";
 import { describeRecord, makeHistories, type PastRun, runsPage, sideBySide } from "../experiments/run/report/runs.ts";
-import { listEntries, readOrWarn } from "../records/find.ts";
+import { readOrWarn } from "../records/find.ts";
 import { isRun, journalPath, readManifest } from "../records/record.ts";
 import { heading, plainText, text } from "../reports/document.ts";
 import { renderPage } from "../reports/html.ts";
@@ -201,12 +201,17 @@ export class Records {
 
   /** The names of folders that can have a record, newest first. */
   async #listFolders(warn: (problem: Problem) => void): Promise<string[]> {
-    const entries = await listEntries(this.#out).catch((error: unknown) => {
-      if (!(error instanceof EvalsError)) throw error;
-      for (const problem of error.problems) warn({ ...problem, severity: "warning" });
+    try {
+      return (await readdir(this.#out))
+        .filter((name) => idForm.test(name))
+        .sort()
+        .reverse();
+    } catch (error) {
+      // Without a folder there is no record yet.
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+        warn({ severity: "warning", message: `${this.#out} cannot be read: ${messageOf(error)}.` });
       return [];
-    });
-    return entries.flatMap(({ name }) => (idForm.test(name) ? [name] : [])).reverse();
+    }
   }
 
   async has(id: string): Promise<boolean> {
