@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as z from "zod";
-import { describeFileError, makeFolder, readRegularFile, replaceFile } from "../base/files/files.ts";
+import { describeFileError, makeFolder, readIfPresent, replaceFile } from "../base/files/files.ts";
 import { byCodeUnit } from "../base/text/text.ts";
 import { type Baseline, baselineFormat, baselineSchema, type PlaceboResult } from "../base/types/check.ts";
 import { type Night, nightSchema } from "../base/types/drift.ts";
@@ -154,14 +154,6 @@ export async function writeBaseline(file: string, baseline: Baseline): Promise<v
 export async function readBaseline(file: string): Promise<Baseline | undefined> {
   const text = await readIfPresent("The baseline", file);
   return text === undefined ? undefined : parseBaseline(text, file);
-}
-
-/** The text of a file, or undefined if there is none. Throws a usage error about `what` if it cannot be read. */
-export async function readIfPresent(what: string, file: string): Promise<string | undefined> {
-  return await readRegularFile(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw usageError(`${what} cannot be read: ${error.message}.`, undefined, { file });
-  });
 }
 
 function parseBaseline(text: string, file: string): Baseline {

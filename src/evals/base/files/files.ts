@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "n
 import { constants } from "node:os";
 import { dirname } from "node:path";
 import { knownSecrets } from "../secrets/secrets.ts";
-import { EvalsError, exitCodes } from "../types/errors.ts";
+import { EvalsError, exitCodes, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 
 /** Errors that Node prints as a number only. */
@@ -55,6 +55,14 @@ async function tryMake(path: string, mode: number): Promise<NodeJS.ErrnoExceptio
 export async function readRegularFile(path: string): Promise<string> {
   if (!(await stat(path)).isFile()) throw new Error("it is not a regular file");
   return await readFile(path, "utf8");
+}
+
+/** The text of a file, or undefined if there is none. Throws a usage error about `what` if it cannot be read. */
+export async function readIfPresent(what: string, file: string): Promise<string | undefined> {
+  return await readRegularFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw usageError(`${what} cannot be read: ${error.message}.`, undefined, { file });
+  });
 }
 
 /** The names of files that `replaceFile` leaves beside others when the process is killed. */

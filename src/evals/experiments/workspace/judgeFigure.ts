@@ -9,11 +9,11 @@ import {
   opinions,
 } from "../../asking/scoring/judge.ts";
 import { sumOf } from "../../base/collections.ts";
+import { readIfPresent } from "../../base/files/files.ts";
 import { kappa, wilson } from "../../base/stats/intervals.ts";
 import { intervalSchema } from "../../base/types/check.ts";
 import { formatIssues, messageOf, usageError } from "../../base/types/errors.ts";
 import { parseBoundedJson } from "../../base/types/json.ts";
-import { readIfPresent } from "../../records/baseline.ts";
 import { count, integer } from "../../reports/format.ts";
 
 /** A count out of a total, with the interval of the rate; null if the total is 0. */
