@@ -45,7 +45,7 @@ export function describeOrigin({ server, origin }: OfferedTool): string {
 
 /** A skill as an entry of a tool list, so that its description is part of the hash. */
 export function createSkillEntry({ name, description }: Pick<SkillPackage, "name" | "description">): OfferedTool {
-  return { ...{ name: skillEntryName(name), description, inputSchema: noInput }, server: "skills", origin: "skill" };
+  return { name: skillEntryName(name), description, inputSchema: noInput, server: "skills", origin: "skill" };
 }
 
 /** The instructions of a server as an entry of a tool list, so that they are part of the hash. */

@@ -101,7 +101,10 @@ export async function aiSdk(id: string, name: string, options: AiSdkOptions): Pr
     settings: {
       package: packageName,
       ...(base && { baseUrl: base.url.href }),
-      ...{ maxTokens, timeoutMs, retries, ...(effort !== undefined && { effort }) },
+      maxTokens,
+      timeoutMs,
+      retries,
+      ...(effort !== undefined && { effort }),
     },
     maxOutputTokens: maxTokens,
     deterministic: false,

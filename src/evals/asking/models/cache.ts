@@ -108,8 +108,17 @@ const isFree = (usage: Usage) => Object.values(usage).every((tokens) => tokens =
 function hashRequest(request: ModelRequest, { id, settings }: AskedModel, harness: string): string {
   const { cell, turn, messages, tools, loader, deferred, catalog, answerSchema } = request;
   const whole = {
-    ...{ harness, model: id, settings, trial: cell.trial, attempt: cell.attempt, turn },
-    ...{ messages: messages.map(readSent), tools, loader, catalog, answerSchema },
+    harness,
+    model: id,
+    settings,
+    trial: cell.trial,
+    attempt: cell.attempt,
+    turn,
+    messages: messages.map(readSent),
+    tools,
+    loader,
+    catalog,
+    answerSchema,
     deferred: deferred && { names: [...deferred.names].sort(), search: deferred.search },
   };
   return createHash("sha256").update(JSON.stringify(whole)).digest("hex");

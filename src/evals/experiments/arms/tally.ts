@@ -172,7 +172,10 @@ export class ArmsTally {
         const against = first && at > 0 ? this.#compare(first, arm) : undefined;
         const answered = arm.recorded - arm.broken;
         return {
-          ...{ arm: recorded, name, exposure, ...arm.graded.counts() },
+          arm: recorded,
+          name,
+          exposure,
+          ...arm.graded.counts(),
           broken: arm.broken,
           notGradable: arm.notGradable,
           chosen: arm.chosen.counts(),
@@ -207,7 +210,13 @@ export class ArmsTally {
       const record = joinRecords(one, other);
       const { seed } = this.#manifest;
       return compareRecords({
-        ...{ cases, record, samePairs, alwaysAlike, seed, withReach: false, families: comparisons },
+        cases,
+        record,
+        samePairs,
+        alwaysAlike,
+        seed,
+        withReach: false,
+        families: comparisons,
       });
     };
     const [down, up] = [decide(base, head), decide(head, base)];

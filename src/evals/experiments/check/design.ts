@@ -445,7 +445,12 @@ class PlayedCheck {
     const calls = countCalls(this.#record, this.#setup.cases);
     const figures: Figures = {
       ...this.#figures(now),
-      ...{ method: "exhausted", looks: 1, reach: null, suspects: [], calls, orders: undefined },
+      method: "exhausted",
+      looks: 1,
+      reach: null,
+      suspects: [],
+      calls,
+      orders: undefined,
       ...(!this.#setup.alwaysAlike && { repeats }),
     };
     return decideExhausted(tallies, level, figures);

@@ -147,8 +147,14 @@ function describeStopped({ cases, cap, margin, families }: ComparePlan, look: nu
       families,
       cases: cases.length,
     },
-    ...{ net: null, selection: null, canFall: { pass: ids.length, selection: ids.length }, suite: null, suspects: [] },
-    ...{ missing: null, reach: null, calls: countCalls(record, ids) },
+    net: null,
+    selection: null,
+    canFall: { pass: ids.length, selection: ids.length },
+    suite: null,
+    suspects: [],
+    missing: null,
+    reach: null,
+    calls: countCalls(record, ids),
   };
   return conclude(figures, { kind: "inconclusive", because: "stopped" });
 }

@@ -181,7 +181,12 @@ async function readBaselineRecord(given: string, out: string, io: Pick<Io, "cwd"
   const { repliedBy } = model;
   const counts = new Map(cases.map(({ id, passed, trials }) => [id, { passed, trials }]));
   const side: ComparedRecord = {
-    ...{ suite, host, exposure: nameExposure(exposure), harness, cases, toolsets },
+    suite,
+    host,
+    exposure: nameExposure(exposure),
+    harness,
+    cases,
+    toolsets,
     ...(await findAskedModel(model, out)),
     ...(repliedBy !== undefined && { repliedBy }),
     seen: { kind: "counts", counts },

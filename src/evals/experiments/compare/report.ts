@@ -80,7 +80,10 @@ export function compareSides(
   const asked = cases.filter((id) => pairArms.every((arm) => record.answers(id, arm).length > 0));
   if (asked.length === 0) return refuse(["No case has a trial in both", ...notes]);
   const setup = {
-    ...{ cases: asked, seed: 0, margin, families },
+    cases: asked,
+    seed: 0,
+    margin,
+    families,
     samePairs: haveSameOrders(base, head),
     alwaysAlike: base.deterministic && head.deterministic,
   };
@@ -93,7 +96,10 @@ export function compareSides(
     ...grew.flatMap(({ expected, picked }) => [expected, picked]),
   ];
   const check = summarizeCheck(verdict, {
-    ...{ grew, changes: collectChanges(base, head, cases, involved), notes, modelDrift: null },
+    grew,
+    changes: collectChanges(base, head, cases, involved),
+    notes,
+    modelDrift: null,
     failOn: ["regressed"],
   });
   const scored = comparable(

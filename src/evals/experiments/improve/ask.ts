@@ -68,7 +68,11 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
     const { bank, placebo } = await findBank([...cases.values()], workspace, io);
     const wordings = new Map<string, Overlaid>();
     const setup: LoopSetup = {
-      ...{ train, heldOut, seed: workspace.seed, margin: options.margin, bank: new Map(Object.entries(bank)) },
+      train,
+      heldOut,
+      seed: workspace.seed,
+      margin: options.margin,
+      bank: new Map(Object.entries(bank)),
       guards: train.filter((id) => [cases.get(id) ?? []].flat().some(expectsNothing)),
       siblings: (wording) => train.filter((id) => isSibling(cases.get(id), wordings.get(wording))),
       rounds: opened ? options.rounds : 1,
@@ -90,7 +94,12 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
         arms: (arm) => (planned) => (arm === incumbentArm ? planned.toolset : wordings.get(arm)?.getToolset(planned)),
         design: { cap: forecast.most, run: search.run },
         setup: jsonObjectSchema.parse({
-          ...{ train, heldOut, bank, placebo, margin: options.margin, wordings: options.wordings },
+          train,
+          heldOut,
+          bank,
+          placebo,
+          margin: options.margin,
+          wordings: options.wordings,
           rounds: setup.rounds,
           ...(opened && { writer: opened.id }),
           ...(fixed.length > 0 && { proposals: hash("sha256", JSON.stringify(fixed)) }),
@@ -151,7 +160,14 @@ function summarize(
   const paid = [...train, ...heldOut].flatMap((id) => record.arms(id).map((arm) => record.paid(id, arm)));
   const made = sumOf(paid, ({ calls }) => calls);
   const proof = summarizeVariants({
-    ...{ facts, record, margin, placebo, prompts, cap: most, cases: proved, notAsked: [] },
+    facts,
+    record,
+    margin,
+    placebo,
+    prompts,
+    cap: most,
+    cases: proved,
+    notAsked: [],
     outcome: loop ? toOutcome(loop, setup, made) : { stopped: finished.stopCode },
     lists: new Map(
       [incumbentArm, ...(best === null ? [] : [best])].map((arm) => [arm, proved.map((id) => list(id, arm))]),
@@ -160,7 +176,9 @@ function summarize(
   return {
     proof: { ...proof, calls: { made, missing: sumOf(paid, ({ missing }) => missing), most } },
     search: {
-      ...{ train: [...train], heldOut: [...heldOut], room: loop ? [...loop.room] : null },
+      train: [...train],
+      heldOut: [...heldOut],
+      room: loop ? [...loop.room] : null,
       recorded,
       writer: writer === undefined ? null : { model: writer, prompt: promptHash },
       rounds: rounds.map((round, at) => ({ ...round, screening: loop?.rounds[at] ?? [] })),

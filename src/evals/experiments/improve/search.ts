@@ -49,7 +49,9 @@ export function createSearch({ setup, cases, fixed, wanted, workspace, writer, l
       workspace.context.limits.guard(writer),
       round,
       {
-        ...{ room: planned, picks, wanted },
+        room: planned,
+        picks,
+        wanted,
         findings: lint(tools, undefined).map(({ tool = "", message }) => `${tool}: ${message}`),
         before: rounds.map(({ proposals }, at) => ({ proposals, screening: found[at] ?? [] })),
       },

@@ -129,7 +129,11 @@ function buildSpans({ cell, outcome, verdict, turns, startedAt, ms, costUsd }: T
     const from = now;
     now += length;
     return {
-      ...{ traceId, spanId: hash(`${key}\n${at}`, 16), parentSpanId: rootId, name, kind: kinds[kind] },
+      traceId,
+      spanId: hash(`${key}\n${at}`, 16),
+      parentSpanId: rootId,
+      name,
+      kind: kinds[kind],
       startTimeUnixNano: toNanoseconds(from),
       endTimeUnixNano: toNanoseconds(now),
       attributes: listAttributes(attributes),
@@ -176,7 +180,10 @@ function buildSpans({ cell, outcome, verdict, turns, startedAt, ms, costUsd }: T
   };
   const broken = outcome.kind === "broken" ? outcome.stage : undefined;
   const root = {
-    ...{ traceId, spanId: rootId, name: `invoke_agent ${suite}`, kind: kinds.internal },
+    traceId,
+    spanId: rootId,
+    name: `invoke_agent ${suite}`,
+    kind: kinds.internal,
     startTimeUnixNano: toNanoseconds(start),
     endTimeUnixNano: toNanoseconds(Math.max(start + ms, now)),
     attributes: listAttributes({

@@ -170,7 +170,12 @@ export class MissTally {
       return;
     }
     const tally = getOrAdd(this.#tools, verdict.expected, () => ({
-      ...{ expected: verdict.expected, trials: 0, picked: 0, passed: 0, wrongArguments: 0, reachedLater: 0 },
+      expected: verdict.expected,
+      trials: 0,
+      picked: 0,
+      passed: 0,
+      wrongArguments: 0,
+      reachedLater: 0,
       instead: new Counter(),
     }));
     tally.trials++;

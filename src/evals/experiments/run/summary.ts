@@ -298,7 +298,9 @@ class SuiteTally {
       latencyMs: percentiles(latencies),
       ...(batched > 0 && { batched }),
       totals: {
-        ...{ ...spent, ...counted, ...(cached > 0 && { cached }) },
+        ...spent,
+        ...counted,
+        ...(cached > 0 && { cached }),
         ...(cacheReadTokens > 0 && { cacheReadTokens }),
       },
       ok: failed.length === 0 && isComplete,

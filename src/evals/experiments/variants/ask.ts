@@ -198,7 +198,9 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
     const design = chooseDesign({ ...setup, bank, ...requests }, workspace.model.deterministic);
     const { seed: _, ...rest } = setup;
     const asked = {
-      ...{ cases: touched, arms, design },
+      cases: touched,
+      arms,
+      design,
       setup: jsonObjectSchema.parse(JSON.parse(JSON.stringify(rest))),
       onTrial: (trial: Trial) => prompts.add(trial),
     };

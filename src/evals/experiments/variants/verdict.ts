@@ -295,7 +295,9 @@ function describeChanges(name: string, lists: VariantsResult["lists"]) {
       ? []
       : [{ label: `${formatName(own)}: name`, before: readOwnName(old), after: shownAs.name }]),
     ...Object.entries(shownAs?.parameters ?? {}).map(([parameter, other]) => ({
-      ...{ label: `${formatName(own)}.${formatName(parameter)}: name`, before: parameter, after: other },
+      label: `${formatName(own)}.${formatName(parameter)}: name`,
+      before: parameter,
+      after: other,
     })),
   ]);
   return {

@@ -78,7 +78,10 @@ export function planCases(opened: Opened, skills: readonly SkillPackage[]): Plan
   return suite.cases.map((one): PlannedCase => {
     const owner = findOwner(one, members);
     const planned = {
-      ...{ suite, case: one, arm: "head", toolset: toolsetFor(one) },
+      suite,
+      case: one,
+      arm: "head",
+      toolset: toolsetFor(one),
       ...(owner !== undefined && { owner }),
     };
     const lost = members.find(({ name, failure }) => failure !== undefined && listServers(one, members).has(name));

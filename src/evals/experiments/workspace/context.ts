@@ -51,7 +51,8 @@ export function createTrialContext(
     const { tools, findListed, listedName } = presentTools(toolset.tools, host);
     const hasRenamed = toolset.tools.some(({ shownAs }) => shownAs?.parameters);
     return {
-      ...{ tools, listedName },
+      tools,
+      listedName,
       ...(hasRenamed && { listedArguments: (shown, args) => restoreArguments(findListed(shown) ?? {}, args) }),
     };
   });

@@ -44,8 +44,10 @@ export async function discover(paths: readonly string[], cwd: string): Promise<D
 }
 
 const otherNames = {
-  ...{ url: "the URL of a server", server: "the command line of a server" },
-  ...{ config: "the configuration of a host", tools: "a tool list" },
+  url: "the URL of a server",
+  server: "the command line of a server",
+  config: "the configuration of a host",
+  tools: "a tool list",
 } as const;
 
 /** What was found so far, under paths that are relative to `cwd`. */

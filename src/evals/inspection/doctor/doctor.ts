@@ -97,7 +97,9 @@ async function examineAll(servers: readonly ServerTarget[], { execute, timeout }
     const { startMs, about, listMs, listed, calls, notCalled } = seen;
     const tools = listed?.kind === "yes" ? listed.tools.length : undefined;
     const called = calls.map(({ tool, outcome, ms }) => ({
-      ...{ tool, answered: outcome.kind === "result" && !outcome.result.isError, ms },
+      tool,
+      answered: outcome.kind === "result" && !outcome.result.isError,
+      ms,
     }));
     const measured = defined({ startMs, about, listMs, tools });
     return { name, starts, ...(via !== undefined && { via }), healthy, ...measured, called, notCalled, findings };

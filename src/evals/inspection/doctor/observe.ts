@@ -146,7 +146,9 @@ async function requestPlainly(spec: UrlSpec, { env, signal }: Io): Promise<Remot
     const response = await send(spec.url, { ...body, headers, redirect: "manual", signal: limit });
     const header = (name: string) => response.headers.get(name) ?? undefined;
     const given = {
-      ...{ type: header("content-type"), location: header("location"), authenticate: header("www-authenticate") },
+      type: header("content-type"),
+      location: header("location"),
+      authenticate: header("www-authenticate"),
       said: (await readStart(response)) || undefined,
     };
     return { ...shared, answer: { kind: "status", status: response.status, ...defined(given) } };

@@ -115,7 +115,10 @@ export function draftCases(
     const id = near ? `${tool.name}-not-${near.avoid}` : tool.name;
     inputs.add(input ?? "");
     return {
-      ...{ id, input: input ?? `Can you ${spell(tool.name)} for me?`, tool: tool.name, unfilled },
+      id,
+      input: input ?? `Can you ${spell(tool.name)} for me?`,
+      tool: tool.name,
+      unfilled,
       ...(Object.keys(args).length > 0 && { args }),
       ...(near && { avoid: { tool: near.avoid, shared: near.shared } }),
     };

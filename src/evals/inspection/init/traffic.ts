@@ -52,7 +52,11 @@ const claudeLine = z.object({
 const codexLine = z.object({
   type: z.literal("response_item"),
   payload: z.object({
-    ...{ type: text, role: text, name: text, namespace: text, call_id: text },
+    type: text,
+    role: text,
+    name: text,
+    namespace: text,
+    call_id: text,
     content: list(z.object({ type: text, text })),
   }),
 });

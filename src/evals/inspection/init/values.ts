@@ -61,8 +61,15 @@ const kindsByWord = new Map(
   Object.entries(textKinds).flatMap(([kind, [words]]) => words.split(" ").map((word) => [word, kind as TextKind])),
 );
 const formats: Readonly<Record<string, TextKind>> = {
-  ...{ date: "date", "date-time": "moment", time: "time", email: "email", uri: "url", url: "url", uuid: "uuid" },
-  ...{ hostname: "host", ipv4: "ip" },
+  date: "date",
+  "date-time": "moment",
+  time: "time",
+  email: "email",
+  uri: "url",
+  url: "url",
+  uuid: "uuid",
+  hostname: "host",
+  ipv4: "ip",
 };
 
 /** Kinds that say little: what a description says of the form counts more. */

@@ -68,7 +68,9 @@ export async function collectTools(
     const { name: server, warnings, ...listed } = await listSource(target, io);
     const own = suites.map((suite) => suite.own);
     const list = describeToolList({
-      ...{ server, ...listed, settings: mergeSettings(context.settings, own) },
+      server,
+      ...listed,
+      settings: mergeSettings(context.settings, own),
       ...(target.kind === "server" && via && { via }),
     });
     const tools = list.problems.length === 0 ? list.tools : undefined;
@@ -160,7 +162,10 @@ export function describeToolList({ server, items, instructions, settings, via, l
   const subjects = tools.map((tool, index): LintSubject => {
     const shownName = findLongestName(server, readText(tool.name));
     return {
-      ...{ kind: "tools", subject: { server, tool, names, shownName }, names: listNames([tool]), settings },
+      kind: "tools",
+      subject: { server, tool, names, shownName },
+      names: listNames([tool]),
+      settings,
       where: (at) => where([index, ...at]),
     };
   });

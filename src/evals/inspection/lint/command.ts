@@ -122,7 +122,9 @@ type NamedTools = { server: string; tools: readonly SearchableTool[] };
 
 function listConfusable({ server, tools }: NamedTools): NonNullable<LintReport["confusable"]> {
   return listConfusablePairs(tools).map(({ a, b, similarity, shared }) => ({
-    ...{ server, a, b },
+    server,
+    a,
+    b,
     similarity: Number(similarity.toFixed(4)),
     shared: [...shared],
   }));

@@ -49,7 +49,9 @@ async function collectPackage(
   const subject: LintSubject = {
     kind: "skills",
     subject: {
-      ...{ package: skill, files: readFiles(skill.dir), siblings },
+      package: skill,
+      files: readFiles(skill.dir),
+      siblings,
       isRepository: existsSync(join(skill.dir, ".git")),
       outside: lookOutside(skill, context.io.cwd),
     },
@@ -94,7 +96,8 @@ async function collectEvals(skill: SkillPackage, { io, settings }: CollectContex
         names: [skill.name],
         settings,
         where: (at) => ({
-          ...{ skill: skill.name, path: formatJsonPath(at) },
+          skill: skill.name,
+          path: formatJsonPath(at),
           ...(locateCase("evals", own, at) ?? location(at)),
         }),
       };
@@ -102,7 +105,10 @@ async function collectEvals(skill: SkillPackage, { io, settings }: CollectContex
     const suite = buildSkillSuite(skill, evals, "trigger", []);
     if (!suite) return { subjects: await Promise.all(subjects), warnings };
     const asSuite: LintSubject = {
-      ...{ kind: "suites", subject: { suite }, names: [skill.name], settings },
+      kind: "suites",
+      subject: { suite },
+      names: [skill.name],
+      settings,
       where: (at) => {
         const location = locateCase("cases", suite.cases, at) ?? { file: suite.file };
         return { skill: skill.name, path: formatJsonPath(at), ...location };

@@ -232,8 +232,15 @@ function makeReport(probed: readonly Probed[], seed: number, options: ProbeOptio
   const stopped = io.signal.aborted;
   const exitCode = stopped ? io.signalExitCode() : decideExitCode(counts, failOn, problems.length === 0);
   return {
-    ...{ seed, servers, problems, counts, rules: catalog, failOn, stopped },
-    ...{ ok: exitCode === exitCodes.passed, exitCode },
+    seed,
+    servers,
+    problems,
+    counts,
+    rules: catalog,
+    failOn,
+    stopped,
+    ok: exitCode === exitCodes.passed,
+    exitCode,
   };
 }
 

@@ -71,7 +71,9 @@ function describe({ tool, path }: ParameterLocation, aspect: string, label: stri
 }
 
 const editRename = ({ name }: Tool, to: string): ToolEdit => ({
-  ...{ kind: "renamed", to, ...describe({ tool: name, path: "" }, ":renamed", `renamed to ${formatName(to)}`) },
+  kind: "renamed",
+  to,
+  ...describe({ tool: name, path: "" }, ":renamed", `renamed to ${formatName(to)}`),
 });
 
 function editTool(kind: "added" | "removed", { name, description }: Tool): ToolEdit {

@@ -140,7 +140,9 @@ const showDefault = (value: Json | undefined) =>
   typeof value === "object" && value !== null ? JSON.stringify(value) : value === undefined ? value : showValue(value);
 
 const reworded = (keyword: string, subject: string): Impact => ({
-  ...{ kind: "wording", class: "description only", what: `The ${keyword} of ${subject} was reworded.` },
+  kind: "wording",
+  class: "description only",
+  what: `The ${keyword} of ${subject} was reworded.`,
 });
 
 /**

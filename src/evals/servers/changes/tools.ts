@@ -51,7 +51,9 @@ function listEffectsInTool(name: string, before: JsonObject, after: JsonObject, 
 
 /** The tool change that an effect belongs to, and its place. */
 const locate = (name: string, aspect = "", ...path: string[]) => ({
-  ...{ id: `${formatName(name)}${aspect}`, tool: name, path: [name, ...path] },
+  id: `${formatName(name)}${aspect}`,
+  tool: name,
+  path: [name, ...path],
 });
 
 const reworded = { kind: "wording", class: "description only" } as const;

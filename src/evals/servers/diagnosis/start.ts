@@ -90,8 +90,19 @@ function diagnoseCommand({ folder, program, script, command }: LocalStart): Diag
 
 /** Products that provide a program. */
 const providers: Readonly<Record<string, string>> = {
-  ...{ node: "Node.js", npx: "Node.js", npm: "Node.js", bun: "Bun", bunx: "Bun", deno: "Deno", uv: "uv", uvx: "uv" },
-  ...{ python: "Python", python3: "Python", pipx: "pipx", docker: "Docker", java: "a Java runtime" },
+  node: "Node.js",
+  npx: "Node.js",
+  npm: "Node.js",
+  bun: "Bun",
+  bunx: "Bun",
+  deno: "Deno",
+  uv: "uv",
+  uvx: "uv",
+  python: "Python",
+  python3: "Python",
+  pipx: "pipx",
+  docker: "Docker",
+  java: "a Java runtime",
 };
 
 function diagnoseMissingProgram(

@@ -68,7 +68,10 @@ export class PageTrialCollector {
       for (const { id: model } of models.filter(({ id }) => asked?.includes(id) ?? true))
         for (const one of cases.filter(({ id }) => experiment?.cases.includes(id) ?? true))
           this.#cases.set(caseKey(suite, model, one.id), {
-            ...{ suite, model, case: one, at: this.#cases.size },
+            suite,
+            model,
+            case: one,
+            at: this.#cases.size,
             arms: new Map(),
           });
   }

@@ -144,10 +144,8 @@ function listTypeBoundaries(type: string, schema: JsonObject, root: JsonObject, 
 
 function listNumberBoundaries(schema: JsonObject): number[] {
   const [above, below] = [getNumber(schema, "exclusiveMinimum"), getNumber(schema, "exclusiveMaximum")];
-  return [
-    ...[getNumber(schema, "minimum"), getNumber(schema, "maximum"), 0],
-    ...[above === undefined ? above : above + 1, below === undefined ? below : below - 1],
-  ].flatMap((n) => n ?? []);
+  const [first, last] = [above === undefined ? above : above + 1, below === undefined ? below : below - 1];
+  return [getNumber(schema, "minimum"), getNumber(schema, "maximum"), 0, first, last].flatMap((n) => n ?? []);
 }
 
 /** The types of a schema: the declared ones, or those that its keywords suggest, or string, integer and boolean. */
