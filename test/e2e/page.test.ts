@@ -383,7 +383,16 @@ describe("every page", () => {
       startedAt: nasty,
       ms: 1,
     };
-    const location = { hash: nasty, expectedTools: [nasty], trials: 1, passRate: 1, maxTurns: 1, file: nasty, line: 1 };
+    const location = {
+      hash: nasty,
+      expectedTools: [nasty],
+      expectedCalls: [],
+      trials: 1,
+      passRate: 1,
+      maxTurns: 1,
+      file: nasty,
+      line: 1,
+    };
     const manifest: RunManifest = {
       ...hostileManifest,
       suites: [

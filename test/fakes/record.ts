@@ -7,6 +7,7 @@ export function aManifest(...cases: string[]): RunManifest {
   return {
     format: "tool-evals run 1",
     id: "run-1",
+    nonce: "0123456789abcdef",
     startedAt: "2026-11-21T09:30:00.000Z",
     harness: "0.1.0",
     node: "v20.20.2",
@@ -27,6 +28,7 @@ export function aManifest(...cases: string[]): RunManifest {
           input: `do ${id}`,
           expected: "read",
           expectedTools: ["read"],
+          expectedCalls: [],
           toolset: "list",
           trials: 5,
           passRate: 0.8,

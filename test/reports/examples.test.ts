@@ -49,7 +49,15 @@ describe("the workspace of skill-creator", () => {
     verdict: { checks },
   });
 
-  const location = { hash: "h", expectedTools: [], toolset: "t", trials: 2, passRate: 0.8, maxTurns: 1 };
+  const location = {
+    hash: "h",
+    expectedTools: [],
+    expectedCalls: [],
+    toolset: "t",
+    trials: 2,
+    passRate: 0.8,
+    maxTurns: 1,
+  };
   beforeAll(async () => {
     const trials = [trial("head", 1, [met]), trial("head", 2, [met, notMet]), trial("without", 1, [notMet, open])];
     writeFileSync(

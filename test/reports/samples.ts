@@ -40,6 +40,7 @@ export function suiteOf(given: Partial<SuiteSummary> & Pick<SuiteSummary, "cases
   return {
     name: "filesystem",
     model: "lexical",
+    kind: "retrieval baseline",
     note: lexicalNote,
     confusion: [],
     coverage: {
@@ -316,7 +317,12 @@ const readTool = {
 
 /** The manifest of the sample runs. */
 export const manifest: RunManifest = {
-  ...{ format: "tool-evals run 1", id: "2026-11-21T09-30-00Z-k3f9", startedAt: "2026-11-21T09:30:00.000Z" },
+  ...{
+    format: "tool-evals run 1",
+    id: "2026-11-21T09-30-00Z-k3f9",
+    nonce: "0123456789abcdef",
+    startedAt: "2026-11-21T09:30:00.000Z",
+  },
   ...{ finishedAt: "2026-11-21T09:31:14.500Z", harness: "0.1.0", node: "v20.20.0" },
   ...{ git: { commit: "a5b44c0d9f0e4bb1a9d2c3e8f7061524334455aa", dirty: true }, flags: {}, seed: 20261121 },
   host: "plain",

@@ -17,7 +17,7 @@ import { summarizer } from "../experiments/run/summary.ts";
 import { listEntries } from "../records/find.ts";
 import { openJournal } from "../records/journal.ts";
 import { lockRun } from "../records/lock.ts";
-import { createRun, finishRun, journalPath, newRunId, readManifest, readTrials } from "../records/record.ts";
+import { createRun, finishRun, journalPath, newNonce, newRunId, readManifest, readTrials } from "../records/record.ts";
 
 export type MergeOptions = Pick<RunOptions, "accept" | "reporter" | "json" | "baselines" | "out"> & {
   runs: readonly string[];
@@ -135,6 +135,7 @@ function joinManifests(shards: readonly ShardRun[], baselines: string): RunManif
   return {
     ...rest,
     id: newRunId(new Date()),
+    nonce: newNonce(),
     startedAt: shards.map(({ manifest }) => manifest.startedAt).sort()[0] ?? rest.startedAt,
     flags: withoutShard(flags),
     mergedFrom: shards.map(({ manifest }) => manifest.id),

@@ -24,6 +24,9 @@ export function newRunId(now: Date): string {
   return now.toISOString().replaceAll(":", "-").replace(".", "-").replace("Z", "");
 }
 
+/** Tells runs of two machines apart that have the same id. */
+export const newNonce = (): string => randomBytes(8).toString("hex");
+
 const idForm = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)-(\d{3})$/;
 
 /** The next id, one millisecond later. */
@@ -51,7 +54,7 @@ export async function createRun(
     .at(-1);
   let id = latest !== undefined && latest >= planned.id && idForm.test(planned.id) ? nextRunId(latest) : planned.id;
   while (!(await createFolder(join(out, id)))) id = nextRunId(id);
-  const manifest = { ...planned, id, nonce: randomBytes(8).toString("hex") };
+  const manifest = { ...planned, id };
   const dir = join(out, id);
   // Create these before the manifest: a record without a journal (or ledger, in batches) is then known to have lost it.
   const paths = [journalPath(dir), ...(manifest.flags.batch === true ? [ledgerPath(dir)] : [])];

@@ -50,9 +50,7 @@ const experimentSchema = z.object({
     z.object({ name: z.string(), toolsets: z.record(z.string(), toolsetHashSchema).describe("case -> hash") }),
   ),
   setup: jsonObjectSchema.describe("what else the command's result is derived from"),
-  result: jsonObjectSchema
-    .optional()
-    .describe("what the command found; absent until it ends, and in records of earlier versions"),
+  result: jsonObjectSchema.optional().describe("what the command found; absent until it ends"),
 });
 export type Experiment = z.infer<typeof experimentSchema>;
 
@@ -80,10 +78,7 @@ const modelKindSchema = z.enum(["language model", "retrieval baseline", "recorde
 export const runManifestSchema = z.object({
   format: z.literal("tool-evals run 1"),
   id: z.string(),
-  nonce: z
-    .string()
-    .optional()
-    .describe("random, since runs of two machines can have the same id; absent in records of earlier versions"),
+  nonce: z.string().describe("random, since runs of two machines can have the same id"),
   startedAt: z.string(),
   finishedAt: z.string().optional().describe("absent until the run finishes, and after it was cut short"),
   totals: totalsSchema.optional().describe("for readers; always derived from the journal when the run finishes"),
@@ -164,8 +159,7 @@ export const runManifestSchema = z.object({
           expectedTools: z.array(z.string()).describe("tools that the expectation names, for coverage"),
           expectedCalls: z
             .array(z.object({ tools: z.array(z.string()), args: jsonObjectSchema.optional() }))
-            .optional()
-            .describe("any of the tools, with these arguments or matchers; absent in records of earlier versions"),
+            .describe("any of the tools, with these arguments or matchers"),
           skills: aboutSkillsSchema.optional(),
           server: z
             .string()
@@ -242,7 +236,7 @@ export type SkillsSummary = z.infer<typeof skillsSummarySchema>;
 const suiteSummarySchema = z.object({
   name: z.string(),
   model: z.string(),
-  kind: modelKindSchema.optional().describe("of the model; absent in summaries of earlier versions"),
+  kind: modelKindSchema.describe("of the model"),
   note: z.string().optional().describe("how the figures must be read"),
   cases: z.array(caseSummarySchema),
   unreviewed: integer.optional().describe("drafted cases that nobody had reviewed; absent: none"),

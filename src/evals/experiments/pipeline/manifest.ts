@@ -8,7 +8,7 @@ import type { JsonObject } from "../../base/types/json.ts";
 import type { AskedModel } from "../../base/types/model.ts";
 import type { Experiment, RunManifest } from "../../base/types/run.ts";
 import { asksModel, listCaseCalls, type Suite } from "../../base/types/suite.ts";
-import { newRunId } from "../../records/record.ts";
+import { newNonce, newRunId } from "../../records/record.ts";
 import { distractorsArm } from "../workspace/arms.ts";
 import { version } from "../workspace/version.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -36,6 +36,7 @@ export function createManifest(parts: ManifestParts): RunManifest {
   return {
     format: "tool-evals run 1",
     id: newRunId(now),
+    nonce: newNonce(),
     startedAt: now.toISOString(),
     ...(parts.failOn && { failOn: parts.failOn }),
     ...(parts.partial && { partial: parts.partial }),

@@ -32,8 +32,7 @@ export const jobSchema = z.strictObject({
 export type TrialJob = z.infer<typeof jobSchema>;
 
 /** The name of a run on the server. Its id alone is not unique: two machines can start a run in the same millisecond. */
-export const nameRun = ({ id, nonce }: Pick<RunManifest, "id" | "nonce">): string =>
-  nonce === undefined ? id : `${id}-${nonce}`;
+export const nameRun = ({ id, nonce }: Pick<RunManifest, "id" | "nonce">): string => `${id}-${nonce}`;
 
 /** The id of the job of a cell, so that a cell is on a queue only once. */
 export const nameJob = (run: string, cell: Cell): string => `${run}-${hash("sha256", cellKey(cell)).slice(0, 32)}`;

@@ -6,7 +6,15 @@ import { PageTrialCollector, pageLimits } from "../../../../src/evals/experiment
 import { summarizer } from "../../../../src/evals/experiments/run/summary.ts";
 import { manifest as sample } from "../../../reports/samples.ts";
 
-const location = { hash: "h", expectedTools: ["read"], toolset: "t", trials: 5, passRate: 0.8, maxTurns: 1 };
+const location = {
+  hash: "h",
+  expectedTools: ["read"],
+  expectedCalls: [],
+  toolset: "t",
+  trials: 5,
+  passRate: 0.8,
+  maxTurns: 1,
+};
 const manifest: RunManifest = {
   ...sample,
   models: sample.models.slice(0, 1),
