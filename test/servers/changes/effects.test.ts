@@ -25,6 +25,7 @@ function describeParameter(before: Json, after: Json): string[] {
   const changes = listEffects([tool("t", { p: before })], [tool("t", { p: after })]);
   return changes.map((change) => `${change.class}: ${change.what}`);
 }
+const same = "description only: The inputSchema of t is written differently and means the same.";
 
 describe("tools", () => {
   it("that are gone, new, renamed or deprecated", () => {
@@ -111,189 +112,136 @@ describe("parameters", () => {
     ]);
   });
 
-  it.each<[string, Json, Json, string[]]>([
+  it.each<[Json, Json, ...string[]]>([
+    [{ type: "integer" }, { type: "number" }, "compatible: t.p: type changed from integer to number."],
+    [{ type: "string" }, { type: "integer" }, "breaking: t.p: type changed from string to integer."],
+    [{}, { type: "string" }, "breaking: t.p: type changed from not set to string."],
+    [{ type: "string" }, { type: ["string", "null"] }, "compatible: t.p: type changed from string to string or null."],
     [
-      "integer within number",
-      { type: "integer" },
-      { type: "number" },
-      ["compatible: t.p: type changed from integer to number."],
-    ],
-    ["another type", { type: "string" }, { type: "integer" }, ["breaking: t.p: type changed from string to integer."]],
-    ["a type where there was none", {}, { type: "string" }, ["breaking: t.p: type changed from not set to string."]],
-    [
-      "null too, by type",
-      { type: "string" },
-      { type: ["string", "null"] },
-      ["compatible: t.p: type changed from string to string or null."],
-    ],
-    [
-      "null too, by anyOf",
       text,
       { anyOf: [{ type: "string" }, { type: "null" }], description: "A text." },
-      ["compatible: t.p: type changed from string to string or null."],
+      "compatible: t.p: type changed from string to string or null.",
     ],
+    [{ enum: ["a", "b"] }, { enum: ["b", "c"] }, 'breaking: t.p: no longer accepts "a" and now accepts "c".'],
     [
-      "an enum that lost and gained",
-      { enum: ["a", "b"] },
-      { enum: ["b", "c"] },
-      ['breaking: t.p: no longer accepts "a" and now accepts "c".'],
-    ],
-    [
-      "an enum written as alternatives",
-      { enum: ["a", "b"] },
-      { anyOf: [{ const: "a" }, { const: "b" }] },
-      ["description only: The inputSchema of t is written differently and means the same."],
-    ],
-    [
-      "bounds",
       { minimum: 1, maximum: 9 },
       { minimum: 0, maximum: 8 },
-      ["breaking: t.p: maximum changed from 9 to 8.", "compatible: t.p: minimum changed from 1 to 0."],
+      "breaking: t.p: maximum changed from 9 to 8.",
+      "compatible: t.p: minimum changed from 1 to 0.",
     ],
     [
-      "the same bound of an integer",
-      { type: "integer", minimum: 1 },
-      { type: "integer", exclusiveMinimum: 0 },
-      ["description only: The inputSchema of t is written differently and means the same."],
-    ],
-    [
-      "an open bound",
       { minimum: 1 },
       { exclusiveMinimum: 1 },
-      [
-        "breaking: t.p: exclusiveMinimum changed from not set to 1.",
-        "compatible: t.p: minimum changed from 1 to not set.",
-      ],
+      "breaking: t.p: exclusiveMinimum changed from not set to 1.",
+      "compatible: t.p: minimum changed from 1 to not set.",
     ],
-    ["a bound of 0", {}, { exclusiveMinimum: 0 }, ["breaking: t.p: exclusiveMinimum changed from not set to 0."]],
+    [{}, { exclusiveMinimum: 0 }, "breaking: t.p: exclusiveMinimum changed from not set to 0."],
+    [{ multipleOf: 10 }, { multipleOf: 5 }, "compatible: t.p: multipleOf changed from 10 to 5."],
+    [{ pattern: "a" }, { pattern: "b" }, 'unknown: t.p: pattern changed from "a" to "b".'],
+    [{ type: "string" }, { type: "string", format: "date" }, 'unknown: t.p: format changed from not set to "date".'],
     [
-      "a length of 0",
-      { type: "string" },
-      { type: "string", minLength: 0 },
-      ["description only: The inputSchema of t is written differently and means the same."],
-    ],
-    ["a multiple", { multipleOf: 10 }, { multipleOf: 5 }, ["compatible: t.p: multipleOf changed from 10 to 5."]],
-    ["another pattern", { pattern: "a" }, { pattern: "b" }, ['unknown: t.p: pattern changed from "a" to "b".']],
-    [
-      "a format",
-      { type: "string" },
-      { type: "string", format: "date" },
-      ['unknown: t.p: format changed from not set to "date".'],
-    ],
-    [
-      "no other keys",
       { type: "object" },
       { type: "object", additionalProperties: false },
-      ["breaking: t.p: no longer accepts properties that it does not name."],
+      "breaking: t.p: no longer accepts properties that it does not name.",
     ],
     [
-      "items",
       { type: "array", items: { type: "string" } },
       { type: "array", items: { type: "string", maxLength: 3 } },
-      ["breaking: t.p[]: maxLength changed from not set to 3."],
+      "breaking: t.p[]: maxLength changed from not set to 3.",
+    ],
+    [{ items: { properties: { a: text } } }, { items: { properties: {} } }, "breaking: t.p[].a was removed."],
+    [{ items: [text] }, { items: text }, 'unknown: t.p: "items" changed.'],
+    [{ default: 1 }, { default: 2 }, "breaking: The default of t.p changed from 1 to 2."],
+    [{ default: 1 }, {}, "unknown: t.p no longer has a default (it was 1)."],
+    [{}, { default: [1] }, "unknown: t.p now has the default [1]."],
+    [text, { ...text, not: { const: "a" } }, 'unknown: t.p: "not" changed.'],
+    [
+      { type: "string" },
+      { type: "dict" },
+      'unknown: t.p: "type" changed.',
+      "compatible: t.p: type changed from string to not set.",
+    ],
+    [text, { ...text, description: "A text of any length." }, "description only: The description of t.p was reworded."],
+    [
+      { description: "The city." },
+      { description: "Whether to sort." },
+      "unknown: t.p seems to mean something else: its description shares hardly a word with the old one.",
     ],
     [
-      "what is inside of items",
-      { items: { properties: { a: text } } },
-      { items: { properties: {} } },
-      ["breaking: t.p[].a was removed."],
+      { description: "Time to wait (seconds)." },
+      { description: "Time to wait (ms)." },
+      "unknown: t.p seems to mean something else: its unit or range changed.",
     ],
-    ["items that were a list of schemas", { items: [text] }, { items: text }, ['unknown: t.p: "items" changed.']],
-    ["a default", { default: 1 }, { default: 2 }, ["breaking: The default of t.p changed from 1 to 2."]],
-    ["a default that is gone", { default: 1 }, {}, ["unknown: t.p no longer has a default (it was 1)."]],
-    ["a first default", {}, { default: [1] }, ["unknown: t.p now has the default [1]."]],
+  ])("from %j to %j", (before, after, ...changes) => {
+    expect(describeParameter(before, after)).toEqual(changes);
+  });
+
+  it.each<[string, Json, Json]>([
+    ["an enum as alternatives", { enum: ["a", "b"] }, { anyOf: [{ const: "a" }, { const: "b" }] }],
+    ["a bound of an integer", { type: "integer", minimum: 1 }, { type: "integer", exclusiveMinimum: 0 }],
+    ["a length of 0", { type: "string" }, { type: "string", minLength: 0 }],
+    ["a keyword that restricts no value of the type", { type: "string" }, { type: "string", maximum: 5 }],
+  ])("that are written differently and mean the same: %s", (_, before, after) => {
+    expect(describeParameter(before, after)).toEqual([same]);
+  });
+
+  const described = (description: string) => ({ anyOf: [{ minimum: 1 }, { minLength: 1, description }] });
+  const titled = (title: number): Json => {
+    const title_ = { properties: { title: { const: { title } } } };
+    return { anyOf: [title_, { properties: { description: { minimum: 1 } } }] };
+  };
+  it.each<[string, Json, Json, string]>([
     [
       "branches that overlap",
       { anyOf: [{ minimum: 1 }, { type: "null" }] },
       { anyOf: [{ type: "null" }] },
-      ["unknown: t.p: anyOf lost branches."],
+      "unknown: t.p: anyOf lost branches.",
     ],
     [
       "a branch of several that overlap, once",
       { anyOf: [{ properties: { a: {}, b: {} } }, { properties: { c: {} } }] },
       { anyOf: [{ properties: { a: { type: "string" } }, required: ["a"] }, { properties: { c: {} } }] },
-      ['unknown: t.p: "anyOf" changed.'],
+      'unknown: t.p: "anyOf" changed.',
     ],
     [
       "one more alternative to an object",
       { type: "object", properties: { a: text } },
-      {
-        anyOf: [
-          { type: "object", properties: { b: text } },
-          { type: "object", properties: { a: text } },
-        ],
-      },
-      ["compatible: t.p: anyOf gained branches."],
+      { anyOf: ["b", "a"].map((name) => ({ type: "object", properties: { [name]: text } })) },
+      "compatible: t.p: anyOf gained branches.",
     ],
     [
       "a value that two branches list, which oneOf refuses",
       { enum: ["a", "b"] },
       { oneOf: [{ enum: ["a", "b"] }, { const: "b" }] },
-      ['unknown: t.p: "oneOf" changed.'],
+      'unknown: t.p: "oneOf" changed.',
     ],
-    [
-      "names and values in branches that look like wording",
-      { anyOf: [{ properties: { title: { const: { title: 1 } } } }, { properties: { description: { minimum: 1 } } }] },
-      { anyOf: [{ properties: { title: { const: { title: 2 } } } }, { properties: { description: { minimum: 1 } } }] },
-      ['unknown: t.p: "anyOf" changed.'],
-    ],
+    ["names and values that look like wording", titled(1), titled(2), 'unknown: t.p: "anyOf" changed.'],
     [
       "what is inside of an object or null",
       { anyOf: [{ type: "object", properties: { a: text } }, { type: "null" }] },
       { anyOf: [{ type: "object", properties: { a: { ...text, maxLength: 3 } } }, { type: "null" }] },
-      ["breaking: t.p.a: maxLength changed from not set to 3."],
+      "breaking: t.p.a: maxLength changed from not set to 3.",
     ],
     [
-      "one more of several branches that overlap",
-      { anyOf: [{ minimum: 1 }, { minLength: 1, description: "a" }] },
-      { anyOf: [{ type: "string" }, { minimum: 1 }, { minLength: 1, description: "b" }] },
-      ["compatible: t.p: anyOf gained branches."],
+      "one more of several that overlap",
+      described("a"),
+      { anyOf: [{ type: "string" }, ...described("b").anyOf] },
+      "compatible: t.p: anyOf gained branches.",
     ],
     [
       "the wording of branches that overlap",
-      { anyOf: [{ minimum: 1 }, { minLength: 1, description: "a" }] },
-      { anyOf: [{ minimum: 1 }, { minLength: 1, description: "b" }] },
-      ["description only: The anyOf of t.p was reworded."],
+      described("a"),
+      described("b"),
+      "description only: The anyOf of t.p was reworded.",
     ],
     [
       "a branch of its own type",
       { anyOf: [{ type: "string", maxLength: 5 }, { type: "null" }] },
       { anyOf: [{ type: "null" }, { type: "string", maxLength: 4 }] },
-      ["breaking: t.p: maxLength changed from 5 to 4."],
+      "breaking: t.p: maxLength changed from 5 to 4.",
     ],
-    [
-      "a keyword that restricts no value of the type",
-      { type: "string" },
-      { type: "string", maximum: 5 },
-      ["description only: The inputSchema of t is written differently and means the same."],
-    ],
-    ["a condition", text, { ...text, not: { const: "a" } }, ['unknown: t.p: "not" changed.']],
-    [
-      "a malformed keyword",
-      { type: "string" },
-      { type: "dict" },
-      ['unknown: t.p: "type" changed.', "compatible: t.p: type changed from string to not set."],
-    ],
-    [
-      "a description",
-      text,
-      { ...text, description: "A text of any length." },
-      ["description only: The description of t.p was reworded."],
-    ],
-    [
-      "another meaning",
-      { description: "The city." },
-      { description: "Whether to sort." },
-      ["unknown: t.p seems to mean something else: its description shares hardly a word with the old one."],
-    ],
-    [
-      "another unit",
-      { description: "Time to wait (seconds)." },
-      { description: "Time to wait (ms)." },
-      ["unknown: t.p seems to mean something else: its unit or range changed."],
-    ],
-  ])("%s", (_, before, after, changes) => {
-    expect(describeParameter(before, after)).toEqual(changes);
+  ])("in branches: %s", (_, before, after, change) => {
+    expect(describeParameter(before, after)).toEqual([change]);
   });
 
   it("follows references, in circles too", () => {
@@ -459,44 +407,11 @@ describe("what holds of any two lists", () => {
     );
   });
 
-  it("does not take the way back of a purely wider schema for harmless", () => {
-    fc.assert(
-      fc.property(inputs, ([before, after]) => {
-        const [one, other] = [[{ name: "t", inputSchema: before }], [{ name: "t", inputSchema: after }]];
-        const there = listEffects(one, other);
-        const isWider = there.length > 0 && there.every(({ kind }) => kind === "widened");
-        const back = listEffects(other, one).map((change) => change.class);
-        if (isWider) expect(back).toContainEqual(expect.stringMatching(/breaking|unknown/));
-      }),
-      { numRuns: 120 },
-    );
-  });
-
   it("does not throw, whatever a list holds", () => {
     const keywords = fc.constantFrom(
-      ...[
-        "name",
-        "description",
-        "inputSchema",
-        "outputSchema",
-        "annotations",
-        "type",
-        "properties",
-        "required",
-        "enum",
-      ],
-      ...[
-        "default",
-        "items",
-        "anyOf",
-        "oneOf",
-        "allOf",
-        "$ref",
-        "$defs",
-        "minimum",
-        "additionalProperties",
-        "__proto__",
-      ],
+      ...["name", "description", "inputSchema", "outputSchema", "annotations", "type", "properties", "required"],
+      ...["enum", "default", "items", "anyOf", "oneOf", "allOf", "$ref", "$defs", "minimum", "additionalProperties"],
+      "__proto__",
     );
     const nested = fc.letrec<{ value: unknown }>((tie) => ({
       value: fc.oneof(
@@ -621,11 +536,7 @@ describe("the classes of changes of wording", () => {
         inputSchema: { properties: { p: { $ref: "#/$defs/n", ...more } }, $defs: { n: { type: "integer" } } },
       },
     ];
-    expect(
-      listChanges(list({}), list(keywords))
-        .map((change) => change.class)
-        .join(),
-    ).toBe(expected);
+    expect(listChanges(list({}), list(keywords)).map((change) => change.class)).toEqual(expected ? [expected] : []);
   });
 
   it("are breaking for a removed skill, as for a removed tool, and compatible for an added one", () => {

@@ -123,8 +123,6 @@ test.each([
     "Please provide a database URL as a command-line argument",
     "arguments: The server was started with the wrong arguments.",
   ],
-  ["CITY_NAME is not set", "variable-missing: The server needs the environment variable CITY_NAME."],
-  ["SyntaxError: Unexpected token ':'", "syntax: The interpreter cannot parse the code of the server."],
   // The server goes on without the module. What it says of its end has no known form, so it is only quoted.
   [
     "[WARN] Failed to initialize encryption: Error: Cannot find module '../build/Release/keytar.node'\nRequire stack:\nError: appId and appSecret are required",
@@ -317,58 +315,41 @@ test("a notice of a missing key is the first diagnosis of a server that starts",
   `);
 });
 
+const nativeModule =
+  "native-module: The native code of a dependency is missing, or was built for another Node.js or system.";
 test.each([
-  ...[
+  [
     "Error: Could not locate the bindings file. Tried:\n → /srv/node_modules/better-sqlite3/build/better_sqlite3.node",
+    nativeModule,
+  ],
+  [
     "Error: The module '/srv/a.node'\nwas compiled against a different Node.js version using\nNODE_MODULE_VERSION 108. This version of Node.js requires",
-    "Error: No native build was found for platform=linux arch=x64 runtime=node abi=115",
-    "Error: Cannot find module '../build/Release/canvas.node'",
-    'Error: Could not load the "sharp" module using the linux-x64 runtime',
-    "Error: /srv/node_modules/a/build/Release/a.node: invalid ELF header",
-    "Error: Cannot find native binding. npm has a bug related to optional dependencies",
-  ].map((text) => [
-    "a native module",
-    text,
-    "native-module: The native code of a dependency is missing, or was built for another Node.js or system.",
-  ]),
-  ["a module", "Error: Cannot find module '/srv/dist/a.js'", "module-missing: The server cannot load /srv/dist/a.js."],
-  [
-    "a package",
-    "ModuleNotFoundError: No module named 'mcp.server'",
-    "module-missing: The server cannot load mcp.server.",
+    nativeModule,
   ],
-  ["a script", "python3: can't open file '/srv/a.py': [Errno 2]", "module-missing: The server cannot load /srv/a.py."],
-  ["the end of a trace", "  code: 'ERR_MODULE_NOT_FOUND'", "module-missing: The server cannot load a module."],
-  ["npm", "npm error code E404", "package-missing: The package of the server was not found in the registry."],
+  ["Error: No native build was found for platform=linux arch=x64 runtime=node abi=115", nativeModule],
+  ["Error: Cannot find module '../build/Release/canvas.node'", nativeModule],
+  ['Error: Could not load the "sharp" module using the linux-x64 runtime', nativeModule],
+  ["Error: /srv/node_modules/a/build/Release/a.node: invalid ELF header", nativeModule],
+  ["Error: Cannot find native binding. npm has a bug related to optional dependencies", nativeModule],
+  ["Error: Cannot find module '/srv/dist/a.js'", "module-missing: The server cannot load /srv/dist/a.js."],
+  ["ModuleNotFoundError: No module named 'mcp.server'", "module-missing: The server cannot load mcp.server."],
+  ["python3: can't open file '/srv/a.py': [Errno 2]", "module-missing: The server cannot load /srv/a.py."],
+  ["  code: 'ERR_MODULE_NOT_FOUND'", "module-missing: The server cannot load a module."],
+  ["npm error code E404", "package-missing: The package of the server was not found in the registry."],
+  ["SyntaxError: Unexpected token ':'", "syntax: The interpreter cannot parse the code of the server."],
+  ["GITHUB_TOKEN is not set", "variable-missing: The server needs the environment variable GITHUB_TOKEN."],
+  ["Missing GITHUB_TOKEN", "variable-missing: The server needs the environment variable GITHUB_TOKEN."],
   [
-    "a port",
-    "Error: listen EADDRINUSE: address already in use",
-    "port-in-use: The port of the server is already in use.",
-  ],
-  ["syntax", "SyntaxError: Unexpected token ':'", "syntax: The interpreter cannot parse the code of the server."],
-  [
-    "a variable first",
-    "GITHUB_TOKEN is not set",
-    "variable-missing: The server needs the environment variable GITHUB_TOKEN.",
-  ],
-  [
-    "a variable last",
-    "Missing GITHUB_TOKEN",
-    "variable-missing: The server needs the environment variable GITHUB_TOKEN.",
-  ],
-  [
-    "a permission",
     "EACCES: permission denied, open '/x'",
     "permission: The server does not have permission to open a file or port that it needs.",
   ],
   [
-    "a service",
     "connect ECONNREFUSED 127.0.0.1:5432",
     "service-unreachable: The server cannot reach a service that it needs to start.",
   ],
-  ["usage", "Usage: server <folder>", "arguments: The server was started with the wrong arguments."],
-  ["something else", "ValueError: boom", "exits: The server exits before it answers."],
-])("stderr that shows %s", (_, line, expected) => {
+  ["Usage: server <folder>", "arguments: The server was started with the wrong arguments."],
+  ["ValueError: boom", "exits: The server exits before it answers."],
+])("stderr that shows %s", (line, expected) => {
   expect(ended(line)).toBe(`error ${expected}`);
 });
 
@@ -395,6 +376,7 @@ test("why a client cannot connect to a URL", () => {
     ...remote({ kind: "status", status: 405 }, "https://example.com/sse", "sse"),
     ...remote({ kind: "status", status: 502 }),
     ...remote({ kind: "status", status: 200, type: "text/html" }),
+    ...remote({ kind: "status", status: 429, said: "quota exceeded" }),
   ]).toMatchInlineSnapshot(`
     [
       "error port-refused: The connection was refused: nothing listens on the port. | ECONNREFUSED it is -> Start the server, and check host and port of the URL.",
@@ -411,6 +393,7 @@ test("why a client cannot connect to a URL", () => {
       "error no-endpoint: There is no MCP endpoint at this URL. | HTTP 405 | client: no MCP here -> Check the path (often /mcp or /sse), and whether the server uses the transport http (\`--transport http\`).",
       "error server-fault: The server has an internal error. | HTTP 502 | client: no MCP here -> Check its log.",
       "error not-mcp: The URL answers, but not with MCP. | HTTP 200, text/html | client: no MCP here -> Check the url.",
+      "error rate-limit: The server refuses further requests for now. | HTTP 429 | body: quota exceeded | client: no MCP here -> Wait, then try again; ask the operator of the server for a higher limit if it stays.",
     ]
   `);
 });
@@ -556,7 +539,7 @@ test("quotes a long stderr from both ends, and the line that names the cause in 
     show,
     entry: [],
     calls: [],
-    start: { ...started, answered: false, ended: "exited with code 1", stderr },
+    start: { ...started, answered: false, ended: "exited", stderr },
   });
   expect(found).toMatchObject({
     rule: "variable-missing",
@@ -565,17 +548,4 @@ test("quotes a long stderr from both ends, and the line that names the cause in 
   expect(found?.evidence).toContain(`stderr: ${cause}`);
   expect(found?.evidence?.filter((line) => line.includes("characters left out"))).toHaveLength(1);
   expect(found?.evidence?.join("\n").length).toBeLessThan(3_200);
-});
-
-test("names a rate limit", () => {
-  const start: RemoteStart = {
-    kind: "remote",
-    url: "https://example.com/mcp",
-    transport: "http",
-    answer: { kind: "status", status: 429, said: "quota exceeded" },
-  };
-  const connected = { kind: "no" as const, message: "HTTP 429", hint: "" };
-  expect(summarize({ start, connected })).toEqual([
-    "error rate-limit: The server refuses further requests for now. | HTTP 429 | body: quota exceeded | client: HTTP 429 -> Wait, then try again; ask the operator of the server for a higher limit if it stays.",
-  ]);
 });
