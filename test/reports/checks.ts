@@ -1,6 +1,20 @@
 import type { CheckSummary, ComparedCheck } from "../../src/evals/base/types/check.ts";
 import type { RunSummary, SuiteSummary } from "../../src/evals/base/types/run.ts";
-import { caseOf, nasty, passed, runOf, suiteOf } from "./samples.ts";
+import { runReport } from "../../src/evals/experiments/run/report/forms.ts";
+import {
+  caseOf,
+  empty,
+  failed,
+  hostile,
+  hostileManifest,
+  incomplete,
+  manifest,
+  nasty,
+  passed,
+  runOf,
+  skills,
+  suiteOf,
+} from "./samples.ts";
 
 // Runs with a regression check, one for each verdict.
 
@@ -313,3 +327,11 @@ export const checked = {
   ...{ inconclusive, missing: lost, "answers-repeat": repeating, "nothing-can-fall": dead, stopped, unchanged },
   ...{ drifted, "not-comparable": notComparable, certain, "hostile-check": hostileCheck },
 };
+
+const samples = { passed, failed, incomplete, hostile, empty, skills, ...checked };
+
+/** Every sample run with its name and its report. */
+export const sampleReports = Object.entries(samples).map(([name, summary]) => {
+  const report = runReport({ summary, manifest: name === "hostile" ? hostileManifest : manifest });
+  return [name, report, summary] as const;
+});

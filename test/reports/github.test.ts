@@ -3,21 +3,8 @@ import { describe, expect, it } from "vitest";
 import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
 import { command, withoutCommands } from "../../src/evals/reports/github.ts";
 import { anyText } from "../fakes/text.ts";
-import { checked } from "./checks.ts";
-import {
-  caseOf,
-  empty,
-  failed,
-  hostile,
-  hostileManifest,
-  incomplete,
-  manifest,
-  passed,
-  runOf,
-  suiteOf,
-} from "./samples.ts";
-
-const samples = { passed, failed, incomplete, hostile, empty, ...checked };
+import { sampleReports } from "./checks.ts";
+import { caseOf, failed, manifest, runOf, suiteOf } from "./samples.ts";
 
 /** The workflow commands that the runner would execute. */
 function obeyed(log: string): string[] {
@@ -33,8 +20,8 @@ function obeyed(log: string): string[] {
   return commands;
 }
 
-describe.each(Object.entries(samples))("%s", (name, summary) => {
-  const text = forms.github.render(runReport({ summary, manifest: name === "hostile" ? hostileManifest : manifest }));
+describe.each(sampleReports)("%s", (name, report, summary) => {
+  const text = forms.github.render(report);
 
   it("contains only its own workflow commands", async () => {
     await expect(`${obeyed(text).join("\n")}\n`).toMatchFileSnapshot(`snapshots/${name}.github.txt`);

@@ -5,20 +5,8 @@ import { describe, expect, it } from "vitest";
 import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
 import type { ReportPage } from "../../src/evals/experiments/run/report/page.ts";
 import { anyText } from "../fakes/text.ts";
-import { checked } from "./checks.ts";
-import {
-  caseOf,
-  empty,
-  failed,
-  hostile,
-  hostileManifest,
-  incomplete,
-  manifest,
-  passed,
-  runOf,
-  skills,
-  suiteOf,
-} from "./samples.ts";
+import { sampleReports } from "./checks.ts";
+import { caseOf, manifest, passed, runOf, suiteOf } from "./samples.ts";
 
 // Tests the file. What the page draws is tested in a browser (test/e2e/page.test.ts).
 
@@ -33,11 +21,8 @@ function dissect(html: string) {
   return { frame, style, data: JSON.parse(data) as ReportPage, json: data, script };
 }
 
-const samples = { passed, failed, incomplete, hostile, empty, skills, ...checked };
-
-describe.each(Object.entries(samples))("%s", (name, summary) => {
-  const text = forms.html.render(runReport({ summary, manifest: name === "hostile" ? hostileManifest : manifest }));
-  const { frame, json, data } = dissect(text);
+describe.each(sampleReports)("%s", (_, report) => {
+  const { frame, json, data } = dissect(forms.html.render(report));
 
   it("is one frame with one title, whatever the name of the run", () => {
     expect(frame.replace(/<title>[^<]*<\/title>/, "<title></title>").replace(/'sha256-[^']*'/g, "'sha256'")).toBe(

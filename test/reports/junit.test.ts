@@ -2,34 +2,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
 import { anyText } from "../fakes/text.ts";
-import { checked } from "./checks.ts";
+import { sampleReports } from "./checks.ts";
 import { listJenkinsFaults } from "./jenkins.ts";
-import {
-  caseOf,
-  empty,
-  failed,
-  hostile,
-  hostileManifest,
-  incomplete,
-  manifest,
-  passed,
-  runOf,
-  suiteOf,
-} from "./samples.ts";
+import { caseOf, manifest, runOf, suiteOf } from "./samples.ts";
 import { all, parse } from "./xml.ts";
 
-const samples = { passed, failed, incomplete, hostile, empty, ...checked };
+const texts = sampleReports.map(([name, report, summary]) => [name, forms.junit.render(report), summary] as const);
 
-const texts = new Map(
-  Object.entries(samples).map(([name, summary]) => [
-    name,
-    forms.junit.render(runReport({ summary, manifest: name === "hostile" ? hostileManifest : manifest })),
-  ]),
-);
-
-describe.each(Object.entries(samples))("%s", (name, summary) => {
-  const text = texts.get(name) ?? "";
-
+describe.each(texts)("%s", (name, text, summary) => {
   it("renders as JUnit", async () => {
     await expect(text).toMatchFileSnapshot(`snapshots/${name}.junit.xml.txt`);
   });
@@ -77,7 +57,7 @@ it("has the time of cases and suites, but no total for an unfinished run", () =>
 });
 
 it("is valid under Jenkins' XSD", async () => {
-  expect(await listJenkinsFaults(Object.fromEntries(texts))).toEqual([]);
+  expect(await listJenkinsFaults(Object.fromEntries(texts.map(([name, text]) => [name, text])))).toEqual([]);
   expect(
     await listJenkinsFaults({ a: '<testsuite tests="1"><testcase name="a" file="a.yaml"/></testsuite>' }),
   ).toMatchInlineSnapshot(`

@@ -3,25 +3,11 @@ import { describe, expect, it } from "vitest";
 import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
 import { code, renderMarkdown } from "../../src/evals/reports/markdown.ts";
 import { anyText } from "../fakes/text.ts";
-import { checked, checkOf } from "./checks.ts";
-import {
-  caseOf,
-  empty,
-  failed,
-  hostile,
-  hostileManifest,
-  incomplete,
-  manifest,
-  passed,
-  runOf,
-  skills,
-  suiteOf,
-} from "./samples.ts";
+import { checkOf, sampleReports } from "./checks.ts";
+import { caseOf, failed, manifest, runOf, suiteOf } from "./samples.ts";
 
-const samples = { passed, failed, incomplete, hostile, empty, skills, ...checked };
-
-describe.each(Object.entries(samples))("%s", (name, summary) => {
-  const text = forms.markdown.render(runReport({ summary, manifest: name === "hostile" ? hostileManifest : manifest }));
+describe.each(sampleReports)("%s", (name, report) => {
+  const text = forms.markdown.render(report);
 
   it("renders as Markdown", async () => {
     await expect(text).toMatchFileSnapshot(`snapshots/${name}.summary.md.txt`);

@@ -3,58 +3,35 @@ import { displayWidth } from "../../src/evals/base/text/display.ts";
 import { forms, runReport } from "../../src/evals/experiments/run/report/forms.ts";
 import { makeColumns, table, text } from "../../src/evals/reports/document.ts";
 import { renderTerminal } from "../../src/evals/reports/terminal.ts";
-import { checked } from "./checks.ts";
-import {
-  caseOf,
-  empty,
-  failed,
-  hostile,
-  hostileManifest,
-  incomplete,
-  manifest,
-  passed,
-  runOf,
-  skills,
-  suiteOf,
-} from "./samples.ts";
+import { sampleReports } from "./checks.ts";
+import { caseOf, manifest, runOf, suiteOf } from "./samples.ts";
 
-const samples = { passed, failed, incomplete, hostile, empty, skills, ...checked };
 const display = { color: false, width: 100, unicode: true };
 
-describe.each(Object.entries(samples))("%s", (name, summary) => {
-  const manifestOf = name === "hostile" ? hostileManifest : manifest;
-
+describe.each(sampleReports)("%s", (name, report) => {
   it("renders on a wide pipe", async () => {
-    await expect(forms.terminal.render(runReport({ summary, manifest: manifestOf }), display)).toMatchFileSnapshot(
-      `snapshots/${name}.terminal.txt`,
-    );
+    await expect(forms.terminal.render(report, display)).toMatchFileSnapshot(`snapshots/${name}.terminal.txt`);
   });
 
   it.each([80, 100, 132])("fits %d columns, without a control character", (width) => {
-    const text = forms.terminal.render(runReport({ summary, manifest: manifestOf }), { ...display, width });
+    const text = forms.terminal.render(report, { ...display, width });
     for (const line of text.split("\n")) expect(displayWidth(line)).toBeLessThanOrEqual(width);
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u);
   });
 
   it("is ASCII without unicode, and still fits", () => {
-    const text = forms.terminal.render(runReport({ summary, manifest: manifestOf }), {
-      ...display,
-      width: 80,
-      unicode: false,
-    });
+    const text = forms.terminal.render(report, { ...display, width: 80, unicode: false });
     expect(text).toMatch(/^[\n -~]*$/);
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });
 
   it("differs only by color codes if colored", () => {
-    const text = forms.terminal.render(runReport({ summary, manifest: manifestOf }), { ...display, color: true });
+    const text = forms.terminal.render(report, { ...display, color: true });
     const codes = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, "g");
     expect(text).toMatch(codes);
     // Without color, changed words are marked with brackets.
     const rest = (shown: string) => shown.replace(/Changes in the tool list.*?\n\n/gs, "").replace(/ +$/gm, "");
-    expect(rest(text.replace(codes, ""))).toBe(
-      rest(forms.terminal.render(runReport({ summary, manifest: manifestOf }), display)),
-    );
+    expect(rest(text.replace(codes, ""))).toBe(rest(forms.terminal.render(report, display)));
   });
 });
 

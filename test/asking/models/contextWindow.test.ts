@@ -33,16 +33,16 @@ async function readFrom(server: Server, model: string, answers: Answers, base = 
 const running = (name: string, size: number) => ({ models: [{ name, model: name, context_length: size }] });
 const load = 'POST /api/generate {"model":"qwen3"}';
 const show = 'POST /api/show {"model":"qwen3"}';
+const props = (model: string) => `GET /props?model=${model}&autoload=false`;
 const info = { model_info: { "qwen3.context_length": 40960 } };
 
 describe("readContextWindow", () => {
-  it.each<[string, Server, string, Answers, number | undefined]>([
-    ["of a loaded model", "ollama", "qwen3", { "GET /api/ps": running("qwen3:latest", 8192) }, 8192],
-    ["of a loaded model with a tag", "ollama", "qwen3:4b", { "GET /api/ps": running("qwen3:4b", 32768) }, 32768],
+  it.each<[string, Server, Answers, number | undefined, string?]>([
+    ["of a loaded model", "ollama", { "GET /api/ps": running("qwen3:latest", 8192) }, 8192],
+    ["of a loaded model with a tag", "ollama", { "GET /api/ps": running("qwen3:4b", 32768) }, 32768, "qwen3:4b"],
     [
       "set in the Modelfile",
       "ollama",
-      "qwen3",
       {
         "GET /api/ps": running("llama3:latest", 8192),
         [show]: { ...info, parameters: "stop  <|x|>\nnum_ctx   16384" },
@@ -52,88 +52,64 @@ describe("readContextWindow", () => {
     [
       "by default, after loading",
       "ollama",
-      "qwen3",
       { "GET /api/ps": [{ models: [] }, running("qwen3:latest", 2048)], [show]: info, [load]: { done: true } },
       2048,
     ],
-    ["by default, where it cannot be loaded", "ollama", "qwen3", { "GET /api/ps": { models: [] }, [show]: info }, 4096],
-    [
-      "of an old version",
-      "ollama",
-      "qwen3",
-      { "GET /api/ps": { models: [{ name: "qwen3:latest" }] }, [show]: {} },
-      4096,
-    ],
+    ["by default, where it cannot be loaded", "ollama", { "GET /api/ps": { models: [] }, [show]: info }, 4096],
+    ["of an old version", "ollama", { "GET /api/ps": { models: [{ name: "qwen3:latest" }] }, [show]: {} }, 4096],
     [
       "of a model of another registry",
       "ollama",
-      "hf.co:443/unsloth/Qwen3-GGUF",
       { "GET /api/ps": running("hf.co:443/unsloth/qwen3-gguf:latest", 8192) },
       8192,
+      "hf.co:443/unsloth/Qwen3-GGUF",
     ],
-    ["of a model with its library", "ollama", "library/qwen3", { "GET /api/ps": running("qwen3:latest", 8192) }, 8192],
-    ["of a name in another case", "ollama", "Qwen3:4B", { "GET /api/ps": running("qwen3:4b", 8192) }, 8192],
-    ["of a cloud model", "ollama", "qwen3", { [show]: { ...info, remote_host: "https://ollama.com" } }, undefined],
-    ["of an unknown model", "ollama", "qwen3", { "GET /api/ps": { models: [] } }, undefined],
+    ["of a model with its library", "ollama", { "GET /api/ps": running("qwen3:latest", 8192) }, 8192, "library/qwen3"],
+    ["of a name in another case", "ollama", { "GET /api/ps": running("qwen3:4b", 8192) }, 8192, "Qwen3:4B"],
+    ["of a cloud model", "ollama", { [show]: { ...info, remote_host: "https://ollama.com" } }, undefined],
+    ["of an unknown model", "ollama", { "GET /api/ps": { models: [] } }, undefined],
     [
       "of a loaded model",
       "lmstudio",
-      "qwen3",
       { "GET /api/v0/models": { data: [{ id: "qwen3", loaded_context_length: 4096, max_context_length: 32768 }] } },
       4096,
     ],
     [
       "at most, of one that is not loaded",
       "lmstudio",
-      "qwen3",
       {
         "GET /api/v0/models": { data: [{ id: "b" }, { id: "qwen3", state: "not-loaded", max_context_length: 32768 }] },
       },
       32768,
     ],
-    [
-      "of a slot",
-      "llamacpp",
-      "qwen3",
-      { "GET /props?model=qwen3&autoload=false": { default_generation_settings: { n_ctx: 2048 } } },
-      2048,
-    ],
+    ["of a slot", "llamacpp", { [props("qwen3")]: { default_generation_settings: { n_ctx: 2048 } } }, 2048],
     [
       "of a model of a router",
       "llamacpp",
-      "org/qwen3",
-      {
-        "GET /props?model=org%2Fqwen3&autoload=false": { default_generation_settings: { n_ctx: 512 } },
-      },
+      { [props("org%2Fqwen3")]: { default_generation_settings: { n_ctx: 512 } } },
       512,
+      "org/qwen3",
     ],
-    ["of a model", "vllm", "a/b", { "GET /v1/models": { data: [{ id: "a/b", max_model_len: 40960 }] } }, 40960],
+    ["of a model", "vllm", { "GET /v1/models": { data: [{ id: "qwen3", max_model_len: 40960 }] } }, 40960],
     [
       "of the base of an adapter",
       "vllm",
-      "lora",
       {
         "GET /v1/models": {
           data: [
             { id: "a/b", max_model_len: 512 },
-            { id: "lora", parent: "a/b", max_model_len: null },
+            { id: "qwen3", parent: "a/b" },
           ],
         },
       },
       512,
     ],
-    ["that is null", "vllm", "lora", { "GET /v1/models": { data: [{ id: "lora", max_model_len: null }] } }, undefined],
-    ["of another model", "vllm", "x", { "GET /v1/models": { data: [{ id: "a/b", max_model_len: 1 }] } }, undefined],
-    ["in no JSON", "vllm", "x", { "GET /v1/models": "<html>" }, undefined],
-    ["in another shape", "llamacpp", "x", { "GET /props?model=x&autoload=false": [[{ n_ctx: 1 }]] }, undefined],
-    [
-      "as text",
-      "lmstudio",
-      "x",
-      { "GET /api/v0/models": { data: [{ id: "x", max_context_length: "8k" }] } },
-      undefined,
-    ],
-  ])("reads the window %s (%s, %s)", async (_, server, model, answers, tokens) => {
+    ["that is null", "vllm", { "GET /v1/models": { data: [{ id: "qwen3", max_model_len: null }] } }, undefined],
+    ["of another model", "vllm", { "GET /v1/models": { data: [{ id: "a/b", max_model_len: 1 }] } }, undefined],
+    ["in no JSON", "vllm", { "GET /v1/models": "<html>" }, undefined],
+    ["in another shape", "llamacpp", { [props("qwen3")]: [[{ n_ctx: 1 }]] }, undefined],
+    ["as text", "lmstudio", { "GET /api/v0/models": { data: [{ id: "qwen3", max_context_length: "8k" }] } }, undefined],
+  ])("reads the window %s (%s)", async (_, server, answers, tokens, model = "qwen3") => {
     expect((await readFrom(server, model, answers)).tokens).toBe(tokens);
   });
 

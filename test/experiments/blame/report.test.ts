@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { displayWidth } from "../../../src/evals/base/text/display.ts";
+
 import { blameDocument, blameJson } from "../../../src/evals/experiments/blame/report.ts";
 import type { BlamedCase } from "../../../src/evals/experiments/blame/verdict.ts";
 import { type BlameReport, blameReportSchema } from "../../../src/evals/experiments/blame/verdict.ts";
@@ -233,10 +233,5 @@ describe("the report of blame", () => {
 
   it("has the verdict in words in the JSON", () => {
     expect(blameJson(report).cases[0]).toMatchObject({ headline: "BLAMED: read_file", verdict: { kind: "blamed" } });
-  });
-
-  it.each([60, 100])("fits %d columns", (width) => {
-    const lines = renderTerminal(blameDocument(report), { ...display, width }).split("\n");
-    for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(width);
   });
 });

@@ -36,24 +36,6 @@ describe("golden values", () => {
       ),
     ).toBeCloseTo(0.458921088367, 10);
   });
-
-  test("the bound of a suite, of the shared statistics", () => {
-    const example = [pair(10, 6, 10), pair(9, 8, 10), pair(5, 5, 10), pair(10, 10, 10), pair(0, 1, 10)];
-    expect(upperDrop(example, 1.6448536)).toBeCloseTo(0.20313197275383577, 11);
-    expect(
-      upperDrop(
-        Array.from({ length: 10 }, () => pair(5, 5, 5)),
-        1.6448536,
-      ),
-    ).toBeCloseTo(0.05671339585660462, 11);
-    expect(
-      upperDrop(
-        Array.from({ length: 5 }, () => pair(5, 5, 5)),
-        1.6448536,
-      ),
-    ).toBeCloseTo(0.10733922003691987, 11);
-    expect(upperDrop([], 1.6)).toBeUndefined();
-  });
 });
 
 const rates = [1, 0.95, 0.9, 0.2];

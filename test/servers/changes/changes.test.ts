@@ -50,35 +50,13 @@ describe("findEdits", () => {
         ["path"],
       ),
     };
-    expect(findEdits([read], [head])).toEqual([
-      {
-        kind: "description",
-        id: "read_file",
-        label: "read_file: description",
-        tool: "read_file",
-        before: "Reads a file.",
-        after: "Opens a file.",
-      },
-      {
-        kind: "parameter",
-        id: "read_file.path",
-        label: "read_file.path: description",
-        tool: "read_file",
-        parameter: "path",
-        what: "description",
-        before: "Where it is.",
-        after: "The absolute path.",
-      },
-      {
-        kind: "parameter",
-        id: "read_file.tags[].name",
-        label: "read_file.tags[].name: description",
-        tool: "read_file",
-        parameter: "tags[].name",
-        what: "description",
-        before: "A tag",
-      },
+    const edits = findEdits([read], [head]);
+    expect(edits.map(({ kind, id, label, before, after }) => [kind, id, label, before, after])).toEqual([
+      ["description", "read_file", "read_file: description", "Reads a file.", "Opens a file."],
+      ["parameter", "read_file.path", "read_file.path: description", "Where it is.", "The absolute path."],
+      ["parameter", "read_file.tags[].name", "read_file.tags[].name: description", "A tag", undefined],
     ]);
+    expect(edits[2]).toMatchObject({ tool: "read_file", parameter: "tags[].name", what: "description" });
   });
 
   it("lists parameters that were added, removed, became required or changed type", () => {
@@ -147,14 +125,11 @@ describe("findEdits", () => {
 
   it("misses nothing: a difference without a name is listed as other", () => {
     const required = (...names: string[]) => aTool("t", { inputSchema: object({ a: {}, b: {} }, names) });
-    expect(findEdits([required("a", "b")], [required("b", "a")])).toEqual([
+    expect(findEdits([required("a", "b")], [required("b", "a")])).toMatchObject([
       {
-        kind: "other",
         id: "t:other",
         label: "t: other",
-        tool: "t",
         before: '{"inputSchema":{"properties":{"a":{},"b":{}},"required":["a","b"],"type":"object"}}',
-        after: '{"inputSchema":{"properties":{"a":{},"b":{}},"required":["b","a"],"type":"object"}}',
       },
     ]);
     expect(ids([aTool("t")], [aTool("t", { server: "another" })])).toEqual(["t:other"]);
@@ -327,31 +302,17 @@ const states = (tools: readonly Tool[]) =>
 
 describe("what an accepted record covers", () => {
   it("covers all cases that were graded while neither they nor the tools changed", () => {
-    expect(states(before.toReversed())).toEqual([
-      ...[
-        "read accepted",
-        "both accepted",
-        "none accepted",
-        "skill accepted",
-        "thin not graded",
-        "edited edited",
-        "new new",
-      ],
-    ]);
+    expect(states(before.toReversed()).join()).toBe(
+      "read accepted,both accepted,none accepted,skill accepted,thin not graded,edited edited,new new",
+    );
     expect(compareAccepted(record, current(before))).toMatchObject({ lists: [], removed: ["old"] });
   });
 
   it("does not cover cases that name a changed tool, nor those that name none", () => {
-    expect(
-      states([
-        describedTool("read", "Reads."),
-        describedTool("list", "Lists files."),
-        describedTool("skill:pdf", "Forms."),
-      ]),
-    ).toEqual([
-      ...["read accepted", "both stale list", "none stale list", "skill stale list", "thin not graded"],
-      ...["edited edited", "new new"],
-    ]);
+    const changed = before.map((tool) => (tool.name === "list" ? describedTool("list", "Lists files.") : tool));
+    expect(states(changed).join()).toBe(
+      "read accepted,both stale list,none stale list,skill stale list,thin not graded,edited edited,new new",
+    );
   });
 
   it("counts a renamed tool under both names, and a changed skill", () => {
