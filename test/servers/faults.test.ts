@@ -59,25 +59,24 @@ test.each([
   expect(await server.call("nope", {}, never)).toMatchObject({ kind });
 });
 
-test("a program that does not exist", async () => {
-  expect(await failureOf(open({ command: "no-such-program" }))).toMatchInlineSnapshot(`
-    "error: Server "sut" could not be started: there is no program "no-such-program".
-      Install it, or use the absolute path of the program: a host may have a shorter PATH than a shell."
-  `);
-});
-
-test("a program that may not be run", async () => {
-  expect(await failureOf(open({ command: "./faulty.mjs" }))).toMatchInlineSnapshot(`
-    "error: Server "sut" could not be started: "./faulty.mjs" is not executable.
-      Run chmod +x on it, or use its interpreter as the command."
-  `);
-});
-
-test("a folder that does not exist", async () => {
-  expect(await failureOf(open({ command: "node", cwd: "/no/such/folder" }))).toMatchInlineSnapshot(`
-    "error: Server "sut" could not be started: its folder /no/such/folder does not exist.
-      Correct or remove "cwd"."
-  `);
+test.each([
+  [
+    "a program that does not exist",
+    { command: "no-such-program" },
+    'could not be started: there is no program "no-such-program".\n  Install it, or use the absolute path of the program: a host may have a shorter PATH than a shell.',
+  ],
+  [
+    "a program that may not be run",
+    { command: "./faulty.mjs" },
+    'could not be started: "./faulty.mjs" is not executable.\n  Run chmod +x on it, or use its interpreter as the command.',
+  ],
+  [
+    "a folder that does not exist",
+    { command: "node", cwd: "/no/such/folder" },
+    'could not be started: its folder /no/such/folder does not exist.\n  Correct or remove "cwd".',
+  ],
+])("%s", async (_, spec, message) => {
+  expect(await failureOf(open(spec))).toBe(`error: Server "sut" ${message}`);
 });
 
 test("a server that never answers", async () => {
@@ -104,16 +103,12 @@ test.each([
   expect(message).toContain("Correct the message in the server");
 });
 
-test("an empty cursor ends a list", async () => {
-  expect(await listFault("empty-cursor")).toHaveLength(1);
-});
-
-test("a server that prints to stdout and answers is tolerated", async () => {
-  expect(await listFault("noise")).toHaveLength(1);
-});
-
-test("an old server that leaves on the question for its revision is started again without it", async () => {
-  expect(await listFault("leaves-early")).toHaveLength(1);
+test.each([
+  ["ends a list with an empty cursor", "empty-cursor"],
+  ["prints to stdout and answers", "noise"],
+  ["is old, leaves on the question for its revision, and is started again without it", "leaves-early"],
+])("a server is tolerated that %s", async (_, fault) => {
+  expect(await listFault(fault)).toHaveLength(1);
 });
 
 test("an old server that passes over the question for its revision is waited for, then asked the old way", async () => {
@@ -132,67 +127,39 @@ test("10,000 tools over many pages are listed", async () => {
   expect(tools.at(-1)?.name).toBe("tool_9999");
 });
 
-test("more than 10,000 tools", async () => {
-  expect(await failureOf(listFault("too-many"))).toMatchInlineSnapshot(`
-    "error: Server "sut" lists more than 10,000 tools.
-      List fewer: no model can choose from so many."
-  `);
-});
-
-test("cursors without end", async () => {
-  expect(await failureOf(listFault("endless"))).toMatchInlineSnapshot(`
-    "error: The tool list of server "sut" does not end: tools/list has more than 64 pages.
-      Send no nextCursor on the last page, or use larger pages."
-  `);
-});
-
-test("pages that are too much together", async () => {
-  expect(await failureOf(listFault("heavy"))).toMatchInlineSnapshot(`
-    "error: The tool list of server "sut" has more than 16 Mi characters.
-      Shorten its descriptions and schemas: no context window holds so long a list."
-  `);
-});
-
-test("a cursor that comes back", async () => {
-  expect(await failureOf(listFault("repeated-cursor"))).toMatchInlineSnapshot(`
-    "error: The tool list of server "sut" does not end: tools/list repeats the cursor "again".
-      Send no nextCursor on the last page, or use larger pages."
-  `);
-});
-
-test("a malformed tool", async () => {
-  expect(await failureOf(listFault("malformed"))).toMatchInlineSnapshot(`
-    "error: Server "sut": tool "broken" (number 2 of its list) is malformed: inputSchema must be an object, got text.
-      Correct the tool in the server: it needs a name and an inputSchema that is an object."
-  `);
-});
-
-test("a tool without a name", async () => {
-  expect(await failureOf(listFault("nameless"))).toMatchInlineSnapshot(`
-    "error: Server "sut": tool without a name (number 1 of its list) is malformed: name is missing: expected text.
-      Correct the tool in the server: it needs a name and an inputSchema that is an object."
-  `);
-});
-
-test("two tools of one name", async () => {
-  expect(await failureOf(listFault("twins"))).toMatchInlineSnapshot(`
-    "error: Server "sut" lists two tools named "twin".
-      Rename one: a model cannot distinguish them."
-  `);
-});
-
-test("a server without tools", async () => {
-  expect(await failureOf(listFault("no-tools"))).toMatchInlineSnapshot(`
-    "error: Server "sut" answered tools/list with an error: Method not found.
-      Declare the tools capability, and implement tools/list."
-  `);
-});
-
-test("a server that fails to list its tools", async () => {
-  expect(await failureOf(listFault("offline"))).toMatchInlineSnapshot(`
-    "error: Server "sut" answered tools/list with an error: fetch failed.
-      The server itself fails: see in its log what it needs, such as a network, a login or a variable."
-  `);
+test.each([
+  ["too-many", 'Server "sut" lists more than 10,000 tools.\n  List fewer: no model can choose from so many.'],
+  [
+    "endless",
+    'The tool list of server "sut" does not end: tools/list has more than 64 pages.\n  Send no nextCursor on the last page, or use larger pages.',
+  ],
+  [
+    "heavy",
+    'The tool list of server "sut" has more than 16 Mi characters.\n  Shorten its descriptions and schemas: no context window holds so long a list.',
+  ],
+  [
+    "repeated-cursor",
+    'The tool list of server "sut" does not end: tools/list repeats the cursor "again".\n  Send no nextCursor on the last page, or use larger pages.',
+  ],
+  [
+    "malformed",
+    'Server "sut": tool "broken" (number 2 of its list) is malformed: inputSchema must be an object, got text.\n  Correct the tool in the server: it needs a name and an inputSchema that is an object.',
+  ],
+  [
+    "nameless",
+    'Server "sut": tool without a name (number 1 of its list) is malformed: name is missing: expected text.\n  Correct the tool in the server: it needs a name and an inputSchema that is an object.',
+  ],
+  ["twins", 'Server "sut" lists two tools named "twin".\n  Rename one: a model cannot distinguish them.'],
+  [
+    "no-tools",
+    'Server "sut" answered tools/list with an error: Method not found.\n  Declare the tools capability, and implement tools/list.',
+  ],
+  [
+    "offline",
+    'Server "sut" answered tools/list with an error: fetch failed.\n  The server itself fails: see in its log what it needs, such as a network, a login or a variable.',
+  ],
+])("a list that is refused: %s", async (fault, message) => {
+  expect(await failureOf(listFault(fault))).toBe(`error: ${message}`);
 });
 
 test("a list that never comes shares the start's time limit", async () => {

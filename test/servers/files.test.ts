@@ -150,32 +150,6 @@ test("a configuration that does not exist", async () => {
 });
 
 test.each([
-  ["missing comma", '{\n  "a": 1\n  "b": 2\n}'],
-  ["missing colon", '{\n  "a" 1\n}'],
-  ["single quotes", "{\n  'a': 1\n}"],
-  ["bare key", "{\n  a: 1\n}"],
-  ["bare word", '{\n  "a": yes\n}'],
-  ["octal", '{\n  "a": 010\n}'],
-  ["unclosed", '{\n  "a": [1'],
-  ["two values", "{}\n{}"],
-  ["raw newline in a string", '{"a": "x\ny"}'],
-  ["YAML", "a: 1"],
-  ["empty", ""],
-])("JSON is held to its syntax: %s", async (_, text) => {
-  expect(await failureOf(readLenient(await file("c.json", text)))).toMatchSnapshot();
-});
-
-test("whatever is JSON is read as JSON.parse reads it", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.json(), fc.constantFrom(undefined, 2, "\t"), async (json, indent) => {
-      const text = JSON.stringify(JSON.parse(json), null, indent);
-      expect((await readLenient(await file("c.json", text))).value).toEqual(JSON.parse(text));
-    }),
-    { numRuns: 50 },
-  );
-});
-
-test.each([
   [10, "a"],
   [10, "// , "],
   [1, "\\n"],

@@ -190,7 +190,10 @@ describe("lenient JSON", () => {
     expect(getValue('{"b": 1, "b": 2,}', lenient)).toEqual({ b: 2 });
   });
 
-  it.each(['{"a": 1,, }', '{"a": 1 /* b }'])("explains what is wrong with %j", (text) => {
+  it.each([
+    ...['{"a": 1,, }', '{"a": 1 /* b }', '{\n  "a": 1\n  "b": 2\n}', "{\n  'a': 1\n}", "{\n  a: 1\n}", '{"a": yes}'],
+    ...['{"a": 010}', '{\n  "a": [1', "{}\n{}", '{"a": "x\ny"}', ""],
+  ])("explains what is wrong with %j", (text) => {
     expect(complaintAbout(text, lenient)).toMatchSnapshot();
   });
 

@@ -45,14 +45,7 @@ describe("eval files that are wrong", () => {
 
   it.each([
     ["a raw line break", '{ "evals": [\n  { "input": "one\ntwo" } ] }'],
-    ["a comma too many", '{ "evals": [\n  { "input": "one" }, ] }'],
-    ["a string without end", '{ "evals": ["one }'],
-    ["a comment", "// queries\n[]"],
     ["a key twice", '[{ "input": "a", "checks": ["b"],\n  "checks": ["c"] }]'],
-    ["a backslash", '["C:\\data"]'],
-    ["text after the end", "[] ]"],
-    ["an end too early", '{ "evals": [ { "input": "a" }'],
-    ["a bare word", '{ "evals": [ { "input": None } ] }'],
     ["depth", `${"[".repeat(100_000)}`],
     ["no value", " \n "],
     ["a number", "7"],

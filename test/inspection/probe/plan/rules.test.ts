@@ -158,20 +158,8 @@ const cases: [string, ProbeObservation, Record<string, string>][] = [
 ];
 
 const uninformative = [
-  ...[
-    "",
-    "error",
-    "Error!",
-    "failed",
-    "Failure.",
-    "500",
-    "HTTP 500",
-    "404 Not Found",
-    "Internal Server Error",
-    "null",
-    "{}",
-    "[]",
-  ],
+  ...["", "error", "Error!", "failed", "Failure.", "500", "HTTP 500", "404 Not Found", "Internal Server Error"],
+  ...["null", "{}", "[]"],
   ...["MCP error -32603: Internal error", "Something went wrong", "An unknown error occurred.", '{"success":false}'],
   ...['{"error":"failed"}', "Sorry, the request failed with status code 502"],
 ];
@@ -202,9 +190,7 @@ describe("what is found", () => {
   });
 
   it("applies only rules that fit what was seen", () => {
-    expect(ok(seen("valid", [result("done")]))).toEqual([
-      ...["answers-in-time", "survives", "well-formed", "not-empty"],
-    ]);
+    expect(ok(seen("valid", [result("done")]))).toEqual(["answers-in-time", "survives", "well-formed", "not-empty"]);
     expect(ok(seen("valid", [broken("server", false)]))).toEqual([]);
     expect(ok(seen("repeat", [result("done")]))).not.toContain("repeats");
   });
