@@ -109,7 +109,7 @@ const cases: [string, TargetOptions, unknown[]][] = [
     ],
   ],
   [
-    "--config and --name",
+    "--config with --name",
     { config: [".mcp.json"], name: ["one"] },
     [{ ...one, flags: "--config .mcp.json --name one" }],
   ],

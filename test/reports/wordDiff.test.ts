@@ -48,16 +48,8 @@ describe("a change at a terminal", () => {
   });
 
   it.each<[string, TextChange, string]>([
-    [
-      "a word that came",
-      { label: "t", before: "Reads a file.", after: "Reads a text file." },
-      "Reads a {+text+} file.",
-    ],
-    [
-      "a word that went",
-      { label: "t", before: "Reads a text file.", after: "Reads a file." },
-      "Reads a [-text-] file.",
-    ],
+    ["a word added", { label: "t", before: "Reads a file.", after: "Reads a text file." }, "Reads a {+text+} file."],
+    ["a word removed", { label: "t", before: "Reads a text file.", after: "Reads a file." }, "Reads a [-text-] file."],
     [
       "words of any script",
       { label: "t", before: "Сообщает погоду тут", after: "Сообщает время тут" },

@@ -201,22 +201,14 @@ describe("a variants file", () => {
 
   it.each([
     ["of another tool", "read: { name: edit }", "another tool has this name"],
-    [
-      "of a tool that is renamed to the same",
-      "read: { name: look }, edit: { tool: { name: look, inputSchema: {} } }",
-      "another",
-    ],
+    ["of a tool renamed to it", "read: { name: look }, edit: { tool: { name: look, inputSchema: {} } }", "another"],
     ["of a tool of another server", "read: { name: find }", "another tool has this name"],
     ["of a tool of a host", "read: { name: apply-patch }", "Codex has a tool of its own with this name"],
     ["that model APIs refuse", "read: { name: read file }", "model APIs refuse such a name"],
     ["that is empty", 'read: { name: "" }', "model APIs refuse such a name"],
     ["for a distractor", "find: { name: look }", "it is no tool that the server under test shows"],
     ["of another parameter", "read: { parameters: { path: { name: head } } }", "another parameter has this name"],
-    [
-      "for a parameter inside of another",
-      "edit: { parameters: { edits.oldText: { name: old } } }",
-      "inside of another",
-    ],
+    ["for a nested parameter", "edit: { parameters: { edits.oldText: { name: old } } }", "inside of another"],
     ["for a parameter that model APIs refuse", "read: { parameters: { path: { name: a.b } } }", "model APIs refuse"],
   ])("refuses a name %s", async (_, variant, why) => {
     expect(await toldOver(`variants:\n  a: { ${variant} }\n`)).toContain(why);

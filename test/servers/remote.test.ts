@@ -247,15 +247,9 @@ describe("the question for the protocol revision", () => {
     ["a firewall", (res) => refuse(res, 403, "<h1>Forbidden</h1>")],
     ["a validation", (res) => refuse(res, 422, { detail: "validation" }, json)],
     ["a wrong method", (res) => refuse(res, 405, "")],
-    [
-      "a format that it does not send",
-      (res) => refuse(res, 406, rpcError("server-error", -32600, "Not Acceptable"), json),
-    ],
+    ["a format it does not send", (res) => refuse(res, 406, rpcError("server-error", -32600, "Not acceptable"), json)],
     ["a way to a login page", (res) => refuse(res, 302, "", { location: "/login" })],
-    [
-      "a refusal as an event",
-      (res) => refuse(res, 400, 'data: {"error":"no"}\n\n', { "content-type": "text/event-stream" }),
-    ],
+    ["an event", (res) => refuse(res, 400, 'data: {"error":"no"}\n\n', { "content-type": "text/event-stream" })],
     ["a crash", (res) => refuse(res, 500, "Internal Server Error")],
     ["a crash behind a gateway", (res) => refuse(res, 502, "Bad Gateway")],
     ["a closed connection", (res) => Boolean(res.destroy())],

@@ -84,10 +84,8 @@ beforeAll(() => {
   const write = (name: string, code: string) => {
     const folder = join(dir, "node_modules", name);
     mkdirSync(folder, { recursive: true });
-    writeFileSync(
-      join(folder, "package.json"),
-      JSON.stringify({ name, type: "module", exports: { ".": { import: "./index.js" } } }),
-    );
+    const description = { name, type: "module", exports: { ".": { import: "./index.js" } } };
+    writeFileSync(join(folder, "package.json"), JSON.stringify(description));
     writeFileSync(join(folder, "index.js"), code);
   };
   for (const [name, [version, result]] of Object.entries(results)) write(`fake-${name}`, packageOf(version, result));
@@ -137,11 +135,7 @@ describe("a package that cannot be used", () => {
       {},
       "ai:cohere/command needs the package @ai-sdk/cohere, which is not installed.\n  Run: npm install --save-dev @ai-sdk/cohere",
     ],
-    [
-      "@acme/llm/m",
-      {},
-      "needs the package @acme/llm, which is not installed.\n  Run: npm install --save-dev @acme/llm",
-    ],
+    ["@acme/llm/m", {}, "the package @acme/llm, which is not installed.\n  Run: npm install --save-dev @acme/llm"],
     ["google", {}, 'The model id "ai:google" has no model name.'],
     ["@ai-sdk/google", {}, 'The model id "ai:@ai-sdk/google" has no model name.'],
     ["no-provider/m", {}, "no-provider is no provider of the AI SDK: it exports no function create…."],
@@ -301,18 +295,8 @@ describe("faults of a service", () => {
       5,
     ],
     ["a broken connection", { fault: "reset" }, "the connection failed: ", 5],
-    [
-      "a reply that is cut off",
-      { fault: "truncated" },
-      "the connection failed: the reply was cut off (after 5 attempts)",
-      5,
-    ],
-    [
-      "a reply that is not JSON",
-      { fault: "invalid-json" },
-      "the reply is not one that the package reads but the text",
-      5,
-    ],
+    ["a reply cut off", { fault: "truncated" }, "the connection failed: the reply was cut off (after 5 attempts)", 5],
+    ["a reply not in JSON", { fault: "invalid-json" }, "the reply is not one that the package reads but the text", 5],
     ["an empty reply", { fault: "empty" }, "the reply is empty (status 200, no body) (after 5 attempts)", 5],
     ["a hang", { fault: "hang" }, "no reply within 0.2 s (or no connection within 10 s) (after 2 attempts)", 2],
     [

@@ -220,11 +220,7 @@ describe("a reply in another form", () => {
       reply(choice("tool_calls", { tool_calls: [{ id: "c", type: "custom", custom: { name: "echo", input: "a" } }] })),
       { calls: [{ id: "c", tool: "echo", argumentsText: "a" }] },
     ],
-    [
-      "a stream that was not asked for",
-      { fault: "text", text: stream, headers: { "content-type": "text/event-stream" } },
-      echoed,
-    ],
+    ["a stream unasked for", { fault: "text", text: stream, headers: { "content-type": "text/event-stream" } }, echoed],
   ])("%s", async (_, answer, turn) => {
     const { model, endpoint } = await modelOn((_body, i) => (i === 0 ? answer : { text: "ok" }));
     const request = requestOf("go", tools);
@@ -285,15 +281,10 @@ describe("why it stopped", () => {
     expect(await turnOf(answer)).toMatchObject(turn);
   });
 
+  const twice = "(after 2 attempts)";
   it.each<[CompletionAnswer | Fault, string]>([
-    [
-      { text: "The fi", finishReason: "error" },
-      "the reply has finish reason error and a part of its text (after 2 attempts)",
-    ],
-    [
-      { text: "", finishReason: "function_call" },
-      "the reply has finish reason function_call but no call (after 2 attempts)",
-    ],
+    [{ text: "The fi", finishReason: "error" }, `the reply has finish reason error and a part of its text ${twice}`],
+    [{ text: "", finishReason: "function_call" }, `the reply has finish reason function_call but no call ${twice}`],
     [{ text: "", finishReason: "sunspots" }, "the reply has finish reason sunspots and no content"],
     [{ text: "", finishReason: "tool_calls" }, "the reply has finish reason tool_calls but no call (after 2 attempts)"],
     [
@@ -302,7 +293,7 @@ describe("why it stopped", () => {
     ],
     [
       { fault: "status", status: 503, message: "loading model" },
-      "503 server_error: loading model (request req_2) (after 2 attempts)",
+      `503 server_error: loading model (request req_2) ${twice}`,
     ],
     [{ fault: "empty" }, "the reply is empty (status 200, no body) (after 2 attempts)"],
   ])("%j is broken", async (answer, message) => {

@@ -149,17 +149,9 @@ describe("tool search of the Responses API", () => {
 describe("the reply of the Responses API", () => {
   it.each<[string, ResponseAnswer | Fault, object]>([
     ["a refusal", { refusal: "No." }, { turn: { stop: "refused", text: "No." } }],
-    [
-      "cut off",
-      { calls: [{ name: "echo", input: '{"te' }], incomplete: "max_output_tokens" },
-      { turn: { stop: "cut", calls: [] } },
-    ],
+    ["cut", { calls: [{ name: "echo" }], incomplete: "max_output_tokens" }, { turn: { stop: "cut", calls: [] } }],
     ["filtered", { text: "", incomplete: "content_filter" }, { turn: { stop: "refused" } }],
-    [
-      "arguments that are not JSON",
-      { calls: [{ name: "echo", input: "{" }] },
-      { turn: { calls: [{ argumentsText: "{" }] } },
-    ],
+    ["arguments not in JSON", { calls: [{ name: "echo", input: "{" }] }, { turn: { calls: [{ argumentsText: "{" }] } }],
     [
       "failed for good",
       { status: "failed", error: { code: "invalid_prompt", message: "too odd" }, output: [] },
@@ -170,11 +162,7 @@ describe("the reply of the Responses API", () => {
       { status: "failed", error: { code: "server_error", message: "sorry" }, output: [] },
       { kind: "turn", turn: { text: "ok" } },
     ],
-    [
-      "a status that is not known",
-      { text: "", status: "queued" },
-      { kind: "broken", message: "unknown status of the response: queued" },
-    ],
+    ["unknown", { text: "", status: "queued" }, { kind: "broken", message: "unknown status of the response: queued" }],
     ["something else", { fault: "body", body: { object: "list" } }, { kind: "turn", turn: { text: "ok" } }],
   ])("%s", async (_, answer, expected) => {
     const { model } = await modelOn(inTurn(answer));

@@ -107,10 +107,7 @@ describe("a call that is written as text", () => {
   it.each<[string, string]>([
     ["Hermes, Qwen", '<tool_call>\n{"name": "read_note", "arguments": {"name": "a.md"}}\n</tool_call>'],
     ["Hermes after words", 'I will read it.\n<tool_call>{"arguments": {}, "name": "read_note"}</tool_call>'],
-    [
-      "Qwen3-Coder",
-      "<tool_call>\n<function=read_note>\n<parameter=name>\na.md\n</parameter>\n</function>\n</tool_call>",
-    ],
+    ["Qwen3", "<tool_call>\n<function=read_note>\n<parameter=name>\na.md\n</parameter>\n</function>\n</tool_call>"],
     ["GLM", "<tool_call>read_note\n<arg_key>name</arg_key>\n<arg_value>a.md</arg_value>\n</tool_call>"],
     ["Llama 3.2", '<function=read_note>{"name": "a.md"}</function>'],
     ["Llama 3.1", '<|python_tag|>{"name": "read_note", "parameters": {"name": "a.md"}}'],
@@ -160,10 +157,7 @@ describe("a call that is written as text", () => {
     ["Phi-4-mini", 'functools[{"name": "read_note", "arguments": {"name": "a.md"}}]'],
     ["Command R", 'Action: ```json\n[{ "tool_name": "read_note", "parameters": {"name": "a.md"} }]\n```'],
     ["gpt-oss without tokens", 'assistantcommentary to=functions.read_note json{"name":"a.md"}'],
-    [
-      "Kimi K2",
-      '<|tool_calls_section_begin|><|tool_call_begin|>functions.read_note:0<|tool_call_argument_begin|>{"name":"a"}',
-    ],
+    ["Kimi K2", "<|tool_calls_section_begin|><|tool_call_begin|>functions.read_note:0<|tool_call_argument_begin|>{}"],
     ["Qwen-Agent", '✿FUNCTION✿: read_note\n✿ARGS✿: {"name":"a.md"}'],
     ["Hunyuan, Jamba, MiniMax-M1", '<tool_calls>\n[{"name": "read_note", "arguments": {}}]\n</tool_calls>'],
     ["Seed-OSS", "<seed:tool_call>\n<function=read_note>\n<parameter=name>a.md</parameter>\n</function>"],
@@ -190,11 +184,7 @@ describe("a call that is written as text", () => {
     ["DeepSeek", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>open_note", "open_note"],
     ["Mistral, an invented name", "[TOOL_CALLS]open_note[ARGS]{}", "open_note"],
     ["Granite", '<|tool_call|>[{"name": "read_note", "arguments": {}}]', "read_note"],
-    [
-      "Hermes, with a name among the arguments",
-      '<tool_call>{"arguments": {"name": "a"}, "name": "read_note"}',
-      "read_note",
-    ],
+    ["Hermes, a name in its arguments", '<tool_call>{"arguments": {"name": "a"}, "name": "read_note"}', "read_note"],
     ["an invented name", '```json\n{"name": "open_note", "arguments": {"name": "a.md"}}\n```', "open_note"],
   ])("in the form of %s, whose tool is %s", (_, text, tool) => {
     expect(findWrittenCall(text, names)).toEqual({ form: expect.any(String), ...(tool !== undefined && { tool }) });

@@ -5,16 +5,11 @@ import type { Expectation } from "../../../src/evals/base/types/suite.ts";
 import type { Call, ToolSearch, Turn } from "../../../src/evals/base/types/trial.ts";
 import { turn } from "../../fakes/model.ts";
 import { aTool, aToolset } from "../../fakes/suite.ts";
+import { expectCalls, expectTool } from "./make.ts";
 
 const toolset = aToolset(aTool("find"), aTool("other"), aTool("kept"));
 const deferred = new Set(["find", "other"]);
-const wants = (...tools: string[]): Expectation => ({
-  kind: "tool",
-  call: { tools },
-  extras: false,
-  argsMode: "partial",
-  avoid: [],
-});
+const wants = (...tools: string[]): Expectation => expectTool({ tools });
 const search = (query: string, ...found: string[]): ToolSearch => ({ query, found });
 const searched = (...searches: ToolSearch[]): Turn => ({
   ...turn("", ["ToolSearch", { query: "" }]),
@@ -75,14 +70,7 @@ describe("the outcome of a search", () => {
   });
 
   it("is that of the first expected call that was not made", () => {
-    const { call: one, extras: _, ...rules } = wants("find") as Extract<Expectation, { kind: "tool" }>;
-    const both: Expectation = {
-      ...rules,
-      kind: "calls",
-      calls: [one, { tools: ["other"] }],
-      order: "any",
-      extras: true,
-    };
+    const both = expectCalls([{ tools: ["find"] }, { tools: ["other"] }], { order: "any", extras: true });
     expect(grade(both, searched(search("a", "find")), call("find")).discovery).toEqual({
       outcome: "not-found",
       queries: ["a"],

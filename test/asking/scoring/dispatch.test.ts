@@ -8,6 +8,7 @@ import { createGrader } from "../../../src/evals/asking/scoring/score.ts";
 import type { Expectation } from "../../../src/evals/base/types/suite.ts";
 import type { Call, Turn } from "../../../src/evals/base/types/trial.ts";
 import { aTool, aToolset } from "../../fakes/suite.ts";
+import { call, executed, expectTool, turn } from "./make.ts";
 
 const text = { type: "string" };
 const execute = aTool("execute_tool", {
@@ -22,40 +23,14 @@ const inner = (name: string) =>
 const open = aToolset(execute, search);
 const closed = aToolset(execute, search, inner("find_issues"), inner("find_releases"));
 const rules = { execute_tool: { name: "name", arguments: "arguments" }, search_tools: { search: "query" } };
-const wants = (tool: string, args?: { slug: string }): Expectation => ({
-  kind: "tool",
-  call: { tools: [tool], ...(args && { args }) },
-  avoid: [],
-  extras: false,
-  argsMode: "partial",
-});
-
-const call = (tool: string, args: Call["arguments"], result?: string): Call => ({
-  id: "1",
-  tool,
-  ...(args !== undefined && { arguments: args }),
-  ...(result !== undefined && {
-    execution: {
-      status: "executed" as const,
-      ms: 1,
-      result: { isError: false, content: [{ type: "text", text: result }] },
-    },
-  }),
-});
-const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
+const wants = (tool: string, args?: { slug: string }): Expectation =>
+  expectTool({ tools: [tool], ...(args && { args }) });
 
 function score(calls: Call[], expect: Expectation, toolset = closed) {
   const read = createDispatchReader(rules, expect, toolset);
   const turns = calls.map((one): Turn => {
     const done = read?.(one) ?? { call: one };
-    return {
-      text: "",
-      calls: [done.call],
-      stop: "calls",
-      usage,
-      ms: 1,
-      ...(done.search && { searches: [done.search] }),
-    };
+    return { ...turn(done.call), ...(done.search && { searches: [done.search] }) };
   });
   return createGrader({ expect, expectedBehavior: [] }, toolset)(
     turns,
@@ -127,7 +102,7 @@ describe("a call through a dispatcher", () => {
 });
 
 describe("a search for tools on the server", () => {
-  const find = (result: string) => call("search_tools", { query: "issues" }, result);
+  const find = (result: string) => call("search_tools", { query: "issues" }, executed(result));
 
   it("is no pick, and its result decides whether the tool was found", () => {
     const found = find("- find_releases: lists releases\n- `find_issues`: lists issues, unlike find_issues_old");

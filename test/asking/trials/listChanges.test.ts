@@ -43,16 +43,10 @@ async function ask(
   );
   const planned = { suite: aSuite("s", []), case: aCase("c", { maxTurns: 8, ...one }), arm: "head", toolset };
   const context = {
-    show: ({
-      planned: {
-        toolset: { tools },
-      },
-    }: {
-      planned: { toolset: Toolset };
-    }) => ({
-      tools,
+    show: ({ planned: { toolset } }: { planned: { toolset: Toolset } }) => ({
+      tools: toolset.tools,
       listedName: (name: string) => name,
-      ...(names && { index: indexTools(tools, "bm25") }),
+      ...(names && { index: indexTools(toolset.tools, "bm25") }),
     }),
     skills: () => undefined,
   };
@@ -86,12 +80,7 @@ describe("a list that changes in a conversation", () => {
       ["open", "read", "close"],
       { added: ["read"], removed: [] },
     ],
-    [
-      "a tool that is renamed goes, and comes under its new name",
-      [open, aTool("read_note"), close],
-      ["open", "read_note", "close"],
-      { added: ["read_note"], removed: ["read"] },
-    ],
+
     ["an empty list shows nothing", [], [], { added: [], removed: ["open", "read", "close"] }],
     [
       "another title is another definition",
@@ -211,13 +200,7 @@ describe("the grade of a call", () => {
 
   it.each([
     ["shown for the reply", "pin", [turn("thinking"), { ...turn("", ["pin", {}]), ...added }], "right-tool", "pin"],
-    [
-      "shown only later",
-      "pin",
-      [turn("", ["pin", {}]), { ...turn("done"), ...added }],
-      "unknown-tool",
-      "pin (unknown)",
-    ],
+    ["shown later", "pin", [turn("", ["pin", {}]), { ...turn("done"), ...added }], "unknown-tool", "pin (unknown)"],
     ["gone", "read", [turn("thinking"), { ...turn("", ["read", {}]), ...removed }], "unknown-tool", "read (unknown)"],
     ["not gone yet", "read", [turn("", ["read", {}]), { ...turn("done"), ...removed }], "right-tool", "read"],
   ])("of a tool that is %s", (_, tool, turns, selection, picked) => {

@@ -156,32 +156,4 @@ describe("several messages of the user", () => {
       "user",
     ]);
   });
-
-  it("are each answered by the offline model", async () => {
-    const notes = aToolset(
-      aTool("search_notes", { description: "Finds notes." }),
-      aTool("delete_file", { description: "Deletes a file." }),
-    );
-    const model = await openAskedModel("lexical", { env: {} });
-    const { turns } = await converse(
-      {
-        ...{
-          cell,
-          seed: 1,
-          model,
-          messages: [{ role: "user", content: "search the notes" }],
-          followUps: ["delete the file"],
-        },
-        ...{ tools: notes.tools, toolset: notes.hash, listedName: (shown: string) => shown, maxTurns: 2 },
-        executor: { execute: async () => ({ status: "skipped", reason: "execute: never" }) },
-      },
-      never,
-    );
-    expect(turns.map(({ userTurn, calls }) => [userTurn, calls[0]?.tool])).toEqual([
-      [undefined, "search_notes"],
-      [undefined, undefined],
-      [2, "delete_file"],
-      [2, undefined],
-    ]);
-  });
 });

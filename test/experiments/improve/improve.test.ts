@@ -178,11 +178,7 @@ describe("evals improve", () => {
     ["nobody proposes", {}, "There is nobody to propose wordings."],
     ["a keyword search is the writer", { writer: "lexical" }, "lexical cannot be the writer"],
     ["too few cases are held out", { writer: "anthropic:x", asSuite: filesSuite(cases.slice(0, 5)) }, "Only 3 cases"],
-    [
-      "the budget pays for no proof",
-      { writer: "anthropic:claude-haiku-5-5", budget: 0.01 },
-      "does not pay for a proof",
-    ],
+    ["the budget pays no proof", { writer: "anthropic:claude-haiku-5-5", budget: 0.01 }, "does not pay for a proof"],
     ["the file has no proposals", { proposals: "evals/files.json" }, "has no proposals"],
     ["the winner would replace the proposals", { proposals: "fixes.json", output: "./fixes.json" }, "would replace"],
     ["the winner would mix with the result", { writer: "anthropic:x", output: "-" }, "both use standard output"],

@@ -40,11 +40,7 @@ const patch = `# mispick suggested description rewrites
 
 describe("readProposals", () => {
   it.each([
-    [
-      "a variants file",
-      '{"variants": {"short": {"read": "Reads."}}}',
-      [{ name: "short", variant: { read: "Reads." } }],
-    ],
+    ["a variant file", '{"variants": {"short": {"read": "Reads."}}}', [{ name: "short", variant: { read: "Reads." } }]],
     [
       "fixes of toolfit, the rejected ones too",
       '{"model": "x", "fixes": [{"tool": "read", "after_description": "Reads.", "accepted": false}, {"tool": 5}]}',
@@ -124,11 +120,7 @@ describe("readReply", () => {
     ["the form of a variants file", JSON.stringify({ variants: { a: wording } }), [wording]],
     ["an object around the array", JSON.stringify({ wordings: [wording] }), [wording]],
     ["each under a key", JSON.stringify([{ why: "x", tools: wording }]), [wording]],
-    [
-      "a mix, of which some have another form",
-      JSON.stringify([wording, { read: { description: 5 } }, 7, {}]),
-      [wording],
-    ],
+    ["a mix, some of another form", JSON.stringify([wording, { read: { description: 5 } }, 7, {}]), [wording]],
     ["a reply that was cut off", JSON.stringify([wording]).slice(0, -4), []],
     ["words", "I would call it open_file.", []],
   ])("takes %s", (_, reply, expected) => {
@@ -166,11 +158,7 @@ describe("the gate", () => {
   });
 
   it.each([
-    [
-      "another schema",
-      { tool: { description: "Reads.", inputSchema: { type: "object" } } },
-      "changes more than wording",
-    ],
+    ["a schema", { tool: { description: "Reads.", inputSchema: { type: "object" } } }, "changes more than wording"],
     ["a parameter that is not there", { parameters: { size: "The size." } }, 'has no parameter "size"'],
     ["the name of a sibling", { name: "list_files" }, "another tool has this name"],
     ["a long text", `Reads one file. ${"More words. ".repeat(30)}`, "times as many as now"],

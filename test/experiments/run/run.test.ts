@@ -102,14 +102,6 @@ describe("evals run", () => {
     expect(report).toContain(`0/2 "${input[1]}"`);
   });
 
-  it("only prints the plan of a dry run", async () => {
-    const { dir, io } = project();
-    const world = io();
-    expect(await run({ ...runDefaults, dryRun: true, json: false, trials: 4 }, world)).toBe(0);
-    expect(world.printed()).toContain("files: 3 cases, 3 tools, execute read-only");
-    expect(existsSync(join(dir, "reports"))).toBe(false);
-  });
-
   it("plans a dry run without an API key, with the ids, the typical cost and the share of the judge", async () => {
     const { io } = project({
       "evals/files.json": {

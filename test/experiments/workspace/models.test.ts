@@ -19,11 +19,7 @@ describe("a model that can be asked", () => {
       { baseUrl: "https://api.anthropic.com/", maxTokens: 4096, timeoutMs: 120_000, retries: 4 },
     ],
     ["anthropic:x", { env: { ANTHROPIC_BASE_URL: "http://localhost:1" } }, { baseUrl: "http://localhost:1/" }],
-    [
-      "anthropic:x",
-      { baseUrl: "http://localhost:1/anthropic/v1/messages" },
-      { baseUrl: "http://localhost:1/anthropic" },
-    ],
+    ["anthropic:x", { baseUrl: "http://localhost:1/proxy/v1/messages" }, { baseUrl: "http://localhost:1/proxy" }],
     ["anthropic:x", { baseUrl: "http://localhost:1/v1/?beta=1" }, { baseUrl: "http://localhost:1/" }],
     [
       "openai:meta-llama/llama:free",

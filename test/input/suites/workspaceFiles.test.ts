@@ -64,18 +64,10 @@ describe("bad input", () => {
     ["an absolute path", "files: /etc/passwd", '"/etc/passwd" is absolute or outside of the folder of the suite.'],
     ["a target outside", 'files: { path: "../x", content: a }', '"../x" is absolute or outside of the folder'],
     ["a source outside", "files: { path: x, from: ../up.md }", '"../up.md" is absolute or outside of the folder'],
-    [
-      "a link that leads out",
-      "files: link/hostname",
-      '"link/hostname" cannot be read: it is a link to a place outside',
-    ],
+    ["a link leading out", "files: link/hostname", '"link/hostname" cannot be read: it is a link to a place outside'],
     ["a folder behind a link", "files: link", "is a link to a place outside"],
     ["the folder itself", "files: { path: ., content: a }", 'The file "." is the folder itself.'],
-    [
-      "a file in a file",
-      "files: [{ path: x, content: a }, { path: x/y, content: b }]",
-      '"x/y" is in "x", which is a file.',
-    ],
+    ["nested", "files: [{ path: x, content: a }, { path: x/y, content: b }]", '"x/y" is in "x", which is a file.'],
     ["a source and a text", "files: { path: x, from: a, content: b }", "needs one of `content` and `from`"],
   ])("%s", async (_, head, message) => {
     expect(await complain(head, "id: a", { "up.md": "up" })).toContain(message);

@@ -112,42 +112,20 @@ test("renders servers with a warning and with an error", () => {
 
 test("colors the verdict and severities, but no text of a server", () => {
   const colors = renderTerminal(doctorDocument(reportOn({ ...good, notCalled: [] }), next), { ...screen, color: true });
-  expect(colors.replaceAll("\u001b", "ESC")).toMatchInlineSnapshot(`
-    "ESC[32mHEALTHY: 1 server, 1 warningESC[39m
-      Next: check the wording of the tools with \`evals lint\`, or draft a suite for
-        them with \`evals init\`.
-
-    ESC[32m✓ weather (.mcp.json)ESC[39m
-      node /srv/weather/server.js
-      weather 1.2.3, protocol 2025-11-25 over stdio: answers after 320 ms; 9 tools
-        listed in 1.2 s
-      2 tools called, 1 answered
-
-      ESC[33mwarningESC[39m stdout-noise
-        It writes to stdout what is not the protocol; some hosts close the
-          connection for that.
-        Fix: Write logs to stderr.
-        | stdout: Listening \\x1b[31mhere
-        $ cd /srv && node /srv/weather/server.js
-    "
-  `);
-});
-
-test("is ASCII without unicode", () => {
-  expect(renderTerminal(doctorDocument(reportOn(bad), next), { ...screen, unicode: false })).toMatch(/^[\n -~]*$/);
+  expect(colors.replaceAll("\u001b", "ESC").match(/.*ESC.*/g)).toEqual([
+    "ESC[32mHEALTHY: 1 server, 1 warningESC[39m",
+    "ESC[32m✓ weather (.mcp.json)ESC[39m",
+    "  ESC[33mwarningESC[39m stdout-noise",
+  ]);
 });
 
 test("renders servers without permitted or listed tools", () => {
-  const [first, second] = [
-    renderTerminal(doctorDocument(reportOn({ ...good, called: [], notCalled: [], findings: [] }), next), screen),
-    renderTerminal(
-      doctorDocument(reportOn({ ...good, called: [], notCalled: [], tools: 0, findings: [] }), next),
-      screen,
-    ),
-  ];
-  expect([first, second]).toMatchInlineSnapshot(`
-    [
-      "HEALTHY: 1 server
+  const render = (changes: Partial<Examined>) => {
+    const silent = { ...good, called: [], notCalled: [], findings: [], ...changes };
+    return renderTerminal(doctorDocument(reportOn(silent), next), screen);
+  };
+  expect(render({})).toMatchInlineSnapshot(`
+    "HEALTHY: 1 server
       Next: check the wording of the tools with \`evals lint\`, or draft a suite for
         them with \`evals init\`.
 
@@ -156,16 +134,7 @@ test("renders servers without permitted or listed tools", () => {
       weather 1.2.3, protocol 2025-11-25 over stdio: answers after 320 ms; 9 tools
         listed in 1.2 s
       no tool called
-    ",
-      "HEALTHY: 1 server
-      Next: check the wording of the tools with \`evals lint\`, or draft a suite for
-        them with \`evals init\`.
-
-    ✓ weather (.mcp.json)
-      node /srv/weather/server.js
-      weather 1.2.3, protocol 2025-11-25 over stdio: answers after 320 ms; 0 tools
-        listed in 1.2 s
-    ",
-    ]
+    "
   `);
+  expect(render({ tools: 0 })).toMatch(/320 ms; 0 tools\n {4}listed in 1\.2 s\n$/);
 });

@@ -119,60 +119,16 @@ it("drafts queries that a skill is for, and near misses of it", () => {
     aSkill("release-notes", { description }),
     aSkill("mail", { description: "Sends e-mails to people." }),
   ];
-  expect(draftSkillCases(notes, [notes, mail])).toMatchInlineSnapshot(`
-    [
-      {
-        "id": "release-notes-1",
-        "input": "what is new?",
-        "skill": "release-notes",
-        "steps": [],
-        "tool": "release-notes",
-        "unfilled": [],
-      },
-      {
-        "id": "release-notes-2",
-        "input": "I need a changelog",
-        "skill": "release-notes",
-        "steps": [],
-        "tool": "release-notes",
-        "unfilled": [],
-      },
-      {
-        "id": "release-notes-3",
-        "input": "Please write release notes",
-        "skill": "release-notes",
-        "steps": [],
-        "tool": "release-notes",
-        "unfilled": [],
-      },
-      {
-        "avoid": {
-          "shared": [],
-          "tool": "release-notes",
-        },
-        "id": "release-notes-near-miss-1",
-        "input": "Please send e-mails to people",
-        "skill": "release-notes",
-        "steps": [],
-        "tool": "mail",
-        "unfilled": [],
-      },
-      {
-        "id": "release-notes-near-miss-2",
-        "input": "Who invented release notes?",
-        "skill": "release-notes",
-        "steps": [],
-        "unfilled": [],
-      },
-      {
-        "id": "release-notes-near-miss-3",
-        "input": "What is another word for release notes?",
-        "skill": "release-notes",
-        "steps": [],
-        "unfilled": [],
-      },
-    ]
-  `);
+  const drafted = draftSkillCases(notes, [notes, mail]);
+  expect(drafted.map(({ id, input, tool: loaded, avoid }) => [id, input, loaded, avoid?.tool])).toEqual([
+    ["release-notes-1", "what is new?", "release-notes", undefined],
+    ["release-notes-2", "I need a changelog", "release-notes", undefined],
+    ["release-notes-3", "Please write release notes", "release-notes", undefined],
+    ["release-notes-near-miss-1", "Please send e-mails to people", "mail", "release-notes"],
+    ["release-notes-near-miss-2", "Who invented release notes?", undefined, undefined],
+    ["release-notes-near-miss-3", "What is another word for release notes?", undefined, undefined],
+  ]);
+  expect(new Set(drafted.map(({ skill }) => skill))).toEqual(new Set(["release-notes"]));
 });
 
 it("leaves out a pair of which one tool reads and the other changes something", () => {

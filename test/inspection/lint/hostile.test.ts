@@ -34,11 +34,7 @@ const inputs: [string, Schema, string][] = [
   ["10 MB of what an attack starts with", described(tenMegabytes("must read ")), "schema-too-large"],
   ["10 MB of hidden characters", described(tenMegabytes(String.fromCharCode(0x200b))), "hidden-unicode"],
   ["10 MB of name", { name: tenMegabytes("a.") }, "name-charset"],
-  [
-    "10 MB of allowed values in a description",
-    text({ description: tenMegabytes("one of: 'a', ") }),
-    "schema-too-large",
-  ],
+  ["10 MB of values in a description", text({ description: tenMegabytes("one of: 'a', ") }), "schema-too-large"],
   ["properties nested 500 deep", input(nested(500, (schema) => object({ inner: schema }))), "schema-too-large"],
   ["branches nested 100,000 deep", input(nested(100_000, (schema) => ({ anyOf: [schema] }))), "tool-shape"],
   ["100,000 properties", input(object(numbered(100_000, () => ({ type: "string" })))), "schema-too-large"],
@@ -62,7 +58,7 @@ const inputs: [string, Schema, string][] = [
     "schema-unsatisfiable",
   ],
   [
-    "1,000,000 required names",
+    "a million required names",
     input(object({}, { required: Object.keys(numbered(1e6, () => 0)) })),
     "required-unknown",
   ],

@@ -108,23 +108,10 @@ test("verbs at the start of 514 other names", () => {
     else if (labeled) sum.reader.push(name);
   }
   expect(tools.size).toBe(514);
-  expect(sum).toMatchInlineSnapshot(`
-    {
-      "both": 157,
-      "reader": [
-        "total_revenue",
-        "group_dynamics.pattern",
-        "uber.ride",
-        "contact",
-        "RideSharing_2_GetRide",
-        "SavScr",
-        "type.of.food",
-      ],
-      "rule": [
-        "buscar_internet",
-        "comprobar_ip",
-        "buscar_exploit",
-      ],
-    }
-  `);
+  const { both, rule: found, reader } = sum;
+  expect([both, found.join(), reader.join()]).toEqual([
+    157,
+    "buscar_internet,comprobar_ip,buscar_exploit",
+    "total_revenue,group_dynamics.pattern,uber.ride,contact,RideSharing_2_GetRide,SavScr,type.of.food",
+  ]);
 });

@@ -228,12 +228,7 @@ describe("parameters", () => {
       { anyOf: [{ type: "string" }, ...described("b").anyOf] },
       "compatible: t.p: anyOf gained branches.",
     ],
-    [
-      "the wording of branches that overlap",
-      described("a"),
-      described("b"),
-      "description only: The anyOf of t.p was reworded.",
-    ],
+    ["the wording of overlapping", described("a"), described("b"), "description only: The anyOf of t.p was reworded."],
     [
       "a branch of its own type",
       { anyOf: [{ type: "string", maxLength: 5 }, { type: "null" }] },

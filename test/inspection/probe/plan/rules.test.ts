@@ -22,11 +22,7 @@ const image = { type: "image", mimeType: "image/png", bytes: 3 };
 const cases: [string, ProbeObservation, Record<string, string>][] = [
   ["a text", seen("valid", [result("done")]), {}],
   ["no answer", seen("valid", [broken("timeout", true)]), { "answers-in-time": "The call was not answered in time." }],
-  [
-    "no answer of a tool that is asked to wait",
-    seen("valid", [broken("timeout", true)], { args: { waitMs: 60_000 } }),
-    {},
-  ],
+  ["no answer of a tool asked to wait", seen("valid", [broken("timeout", true)], { args: { waitMs: 60_000 } }), {}],
   [
     "no answer of a tool that is asked not to wait",
     seen("valid", [broken("timeout", true)], { args: { delay: 0, count: 9 } }),
@@ -42,7 +38,7 @@ const cases: [string, ProbeObservation, Record<string, string>][] = [
   ],
   ["a crash", seen("valid", [broken("server", false)]), { survives: "The call ended the server." }],
   [
-    "an answer, and a crash after it",
+    "a crash after it",
     seen("valid", [{ ...result("done"), alive: false }]),
     { survives: "The call ended the server." },
   ],
@@ -91,11 +87,7 @@ const cases: [string, ProbeObservation, Record<string, string>][] = [
     },
   ],
   ["a method that is not supported", seen("valid", [failure("MCP error -32601: act needs a task")]), {}],
-  [
-    "a refusal in plain words",
-    seen("missing", [failure("MCP error -32602: text is required")], { parameter: "text" }),
-    {},
-  ],
+  ["a plain refusal", seen("missing", [failure("MCP error -32602: text is required")], { parameter: "text" }), {}],
   [
     "a refusal that means to be structured",
     seen("missing", [failure({ success: false, error: "text is required" })], { parameter: "text" }),
@@ -134,7 +126,7 @@ const cases: [string, ProbeObservation, Record<string, string>][] = [
   ],
   ["empty structured content", seen("valid", [result("", { structuredContent: { content: "" } })]), {}],
   [
-    "a text with line breaks, mirrored",
+    "a mirrored text of two lines",
     seen("valid", [result({ a: 'x\n"y"' }, { structuredContent: { a: 'x\n"y"' } })]),
     {},
   ],
