@@ -164,15 +164,10 @@ describe("an entry of a host", () => {
   });
 
   it("in a folder of a host is started in the folder of the project", async () => {
-    for (const file of [".vscode/mcp.json", ".kiro/settings/mcp.json", ".codex/config.toml"])
-      expect(
-        (
-          await resolveIn(
-            file,
-            file.endsWith("toml") ? '[mcp_servers.s]\ncommand = "x"' : { mcpServers: { s: program } },
-          )
-        ).dir,
-      ).toBe("DIR");
+    for (const file of [".vscode/mcp.json", ".kiro/settings/mcp.json", ".codex/config.toml"]) {
+      const content = file.endsWith("toml") ? '[mcp_servers.s]\ncommand = "x"' : { mcpServers: { s: program } };
+      expect((await resolveIn(file, content)).dir).toBe("DIR");
+    }
   });
 
   it("names what is not supported, and passes on no text of it", async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DEFAULT_INHERITED_ENV_VARS } from "@modelcontextprotocol/client/stdio";
 import { expect, test } from "vitest";
+import type { JsonObject } from "../../src/evals/base/types/json.ts";
 import { connect } from "../../src/evals/servers/connect.ts";
 import { inheritedVariables } from "../../src/evals/servers/stdio.ts";
 import { fixture, later, never, open, serve, tidyUp } from "./servers.ts";
@@ -39,32 +40,14 @@ for (const [script, kind, args, about] of kinds) {
   test(`${script} over ${kind} ${args.join()}: lists, calls, cancels, and reports its end at once`, async () => {
     const server = await openKind(script, kind, args);
     expect(server.about).toEqual(about);
-    expect((await server.list(never)).map(({ name }) => name)).toEqual([
-      "echo",
-      "read_env",
-      "get_sum",
-      "break_promise",
-      "get_media",
-      "refuse",
-      "crash",
-      "hang",
-    ]);
-    expect(await server.call("echo", { text: "hi" }, never)).toEqual({
-      kind: "result",
-      result: { isError: false, content: [{ type: "text", text: "Echo: hi" }] },
-    });
-    expect(await server.call("get_sum", { a: 1, b: 2 }, never)).toEqual({
-      kind: "result",
-      result: { isError: false, content: [{ type: "text", text: "3" }], structuredContent: { sum: 3 } },
-    });
-    expect(await server.call("break_promise", {}, never)).toEqual({
-      kind: "result",
-      result: { isError: false, content: [{ type: "text", text: "lots" }], structuredContent: { sum: "lots" } },
-    });
-    expect(await server.call("refuse", {}, never)).toEqual({
-      kind: "result",
-      result: { isError: true, content: [{ type: "text", text: "not today" }] },
-    });
+    const names = (await server.list(never)).map(({ name }) => name);
+    expect(names.join()).toBe("echo,read_env,get_sum,break_promise,get_media,refuse,crash,hang");
+    const answer = async (tool: string, args: JsonObject) => Object(await server.call(tool, args, never)).result;
+    const gives = (text: string, more: object = {}) => ({ isError: false, content: [{ type: "text", text }], ...more });
+    expect(await answer("echo", { text: "hi" })).toEqual(gives("Echo: hi"));
+    expect(await answer("get_sum", { a: 1, b: 2 })).toEqual(gives("3", { structuredContent: { sum: 3 } }));
+    expect(await answer("break_promise", {})).toEqual(gives("lots", { structuredContent: { sum: "lots" } }));
+    expect(await answer("refuse", {})).toEqual(gives("not today", { isError: true }));
     expect(await server.call("nope", {}, never)).toEqual({ kind: "unknown-tool", message: "Unknown tool: nope" });
     const cancel = new AbortController();
     const cancelled = server.call("hang", {}, cancel.signal);

@@ -55,15 +55,7 @@ describe("the project of a trial", () => {
     symlinkSync("..", join(dir, "up"));
     symlinkSync(join(dir, "references/a.md"), join(dir, "scripts/a.md"));
     expect(await lay(skill)).toEqual({
-      files: [
-        "SKILL.md",
-        "references",
-        "references/a.md",
-        "scripts",
-        "scripts/a.md",
-        "scripts/evals",
-        "scripts/evals/b.sh",
-      ],
+      files: "SKILL.md references references/a.md scripts scripts/a.md scripts/evals scripts/evals/b.sh".split(" "),
       text: "---\nname: pdf\ndescription: Makes PDFs.\n---\n# Pdf\n\n1. Make it.\n",
     });
   });

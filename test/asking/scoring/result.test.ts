@@ -93,19 +93,10 @@ test("a model reads everything that a result holds", () => {
   `);
 });
 
-test.each([
-  "SHA 12ab",
-  "Flour",
-  "note://shopping.md",
-  "scan.pdf",
-  "todo.md: What",
-  "image/png",
-  "audio/wav",
-  "] a.md",
-  '"lines":2',
-])("what a model reads is matched: %s", (contains) =>
-  expect(check({ contains }, { status: "executed", ms: 1, result: everything })).toBe("yes"),
-);
+test("what a model reads is matched", () => {
+  const contains = joinResult(everything);
+  expect(check({ contains }, { status: "executed", ms: 1, result: everything })).toBe("yes");
+});
 
 test.each([JSON.stringify(note), JSON.stringify(note, null, 2), '{ "lines": 2, "name": "shopping.md" }'])(
   "structured content that a text repeats is read once: %j",

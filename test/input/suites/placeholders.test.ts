@@ -89,12 +89,8 @@ cases:
         "cases:\n  - { input: In <sub>, expect: { tool: t } }\n  - { input: In <group>, expect: { tool: t } }\n  - { input: 'Make <b>x</b> bold, 1 < 2 > 1', expect: { tool: t } }\n",
     });
     expect(suites[0]?.cases[0]?.messages[0]?.content).toBe("In <sub>");
-    expect(warnings.map(({ message, location }) => [location?.line, message])).toEqual([
-      [
-        2,
-        'The prompt contains "<sub>", which the model is sent as it is; so are... '.replace("are... ", "is another."),
-      ],
-    ]);
+    const message = 'The prompt contains "<sub>", which the model is sent as it is; so is another.';
+    expect(warnings).toMatchObject([{ message, location: { line: 2 } }]);
     const spaced = await load({ "s.yaml": "cases: [{ input: In <resource group>, expect: { tool: t } }]" });
     expect([warnings, spaced.warnings].map(([one]) => one?.hint)).toEqual([
       "Give it a value: values: { sub: ... }.",
