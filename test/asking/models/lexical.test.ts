@@ -95,11 +95,12 @@ it("reads the first 10,000 characters of a query", async () => {
   expect(await pick(`${" ".repeat(10_000)} echo hello`)).toBeUndefined();
 });
 
-it("goes by the last user message", async () => {
+it("goes by the last user message, whatever came of earlier ones", async () => {
   const request = requestOf("", tools, {
     messages: [
       { role: "user", content: "What is the weather in Oslo?" },
       { role: "assistant", content: "Cold." },
+      { role: "results", results: [{ callId: "1", tool: "get_weather", text: "Cold", isError: false }] },
       { role: "user", content: "Then echo: cold" },
     ],
   });

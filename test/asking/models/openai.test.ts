@@ -284,6 +284,10 @@ describe("why it stopped", () => {
   const twice = "(after 2 attempts)";
   it.each<[CompletionAnswer | Fault, string]>([
     [{ text: "The fi", finishReason: "error" }, `the reply has finish reason error and a part of its text ${twice}`],
+    [
+      { text: "The fi", finishReason: "insufficient_system_resource" },
+      `the reply has finish reason insufficient_system_resource and a part of its text ${twice}`,
+    ],
     [{ text: "", finishReason: "function_call" }, `the reply has finish reason function_call but no call ${twice}`],
     [{ text: "", finishReason: "sunspots" }, "the reply has finish reason sunspots and no content"],
     [{ text: "", finishReason: "tool_calls" }, "the reply has finish reason tool_calls but no call (after 2 attempts)"],

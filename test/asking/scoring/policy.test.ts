@@ -22,17 +22,14 @@ describe("a call is executed", () => {
 
   it("never for distractors, static tools, and models that make arguments up", () => {
     const readOnly = { ...tool, annotations: { readOnlyHint: true } };
-    expect([
-      executable({ ...readOnly, origin: "distractor" }, "all"),
-      executable({ ...readOnly, origin: "static" }, "all"),
-      executable(readOnly, "all", { makesUpArguments: true }),
-      executable(readOnly, ["write_file"], { makesUpArguments: true }),
-    ]).toEqual([
-      { yes: false, reason: "write_file is a distractor" },
-      { yes: false, reason: "write_file comes from a static list, not a server" },
-      { yes: false, reason: "a keyword search makes the arguments up" },
-      { yes: false, reason: "a keyword search makes the arguments up" },
-    ]);
+    const no = (reason: string) => ({ yes: false, reason });
+    expect(executable({ ...readOnly, origin: "distractor" }, "all")).toEqual(no("write_file is a distractor"));
+    const ofList = executable({ ...readOnly, origin: "static" }, "all");
+    expect(ofList).toEqual(no("write_file comes from a static list, not a server"));
+    for (const policy of ["all", ["write_file"]] as ExecutionPolicy[])
+      expect(executable(readOnly, policy, { makesUpArguments: true })).toEqual(
+        no("a keyword search makes the arguments up"),
+      );
   });
 });
 

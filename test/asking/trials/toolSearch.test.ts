@@ -35,12 +35,8 @@ async function play(
     index: indexTools(shown, "keyword"),
   });
   const cell = { suite: "s", case: "c", arm: "head", model: "scripted", trial: 1 };
-  const location = {
-    planned: { suite: aSuite("s", [one]), case: one, arm: "head", toolset },
-    cell,
-    model,
-    orderSeed: 1,
-  };
+  const planned = { suite: aSuite("s", [one]), case: one, arm: "head", toolset };
+  const location = { planned, cell, model, orderSeed: 1 };
   const executor = createExecutor(toolset, { policy: "read-only" });
   const answered = await converse(createConversation(location, { show, skills: () => undefined }, executor), never);
   return { ...answered, asked: model.asked };

@@ -21,10 +21,10 @@ const read: JsonObject = { name: "read_note", description: "Returns one note." }
 const withMeta = (key: string, value: unknown): JsonObject =>
   JSON.parse(JSON.stringify({ ...search, _meta: { [`anthropic/${key}`]: value } }));
 
-const withList = (listed: readonly JsonObject[], ...cases: Changes[]): SuiteSubject => ({
-  ...aSuiteSubject(cases),
-  listed,
-});
+const withList = (listed: readonly JsonObject[], ...cases: Changes[]): SuiteSubject => {
+  return { ...aSuiteSubject(cases), listed };
+};
+const marked = ["Use the echo tool", "Call echo()", "`Echo` this", "/echo it"];
 const mention = asking("Which file mentions the garden?", "search_notes");
 
 const five = [picks("get_weather"), picks("get_weather"), picks("find_city"), abstains, abstains];
@@ -34,10 +34,12 @@ const queriesOf = (skill: string, ...cases: Changes[]): SuiteSubject => ({
 });
 const sound = aSuiteSubject(five);
 
-const withTools = (tools: readonly string[], ...cases: Changes[]): SuiteSubject => ({
-  ...aSuiteSubject(cases),
-  listed: tools.map((name) => ({ name })),
-});
+const withTools = (tools: readonly string[], ...cases: Changes[]): SuiteSubject => {
+  return withList(
+    tools.map((name) => ({ name })),
+    ...cases,
+  );
+};
 
 const listing = (
   name: string,
@@ -95,18 +97,12 @@ export const suiteCases: CasesOf<SuiteSubject> = {
   "query-in-description": {
     clean: [
       sound,
-      { ...aSuiteSubject([{ ...asks("Will it rain?"), ...picks("get_weather") }]), listed: [quoting("Will it rain?")] },
-      {
-        ...aSuiteSubject([{ ...asks("Will it rain in Oslo?"), ...picks("get_weather") }]),
-        listed: [quoting("Will it rain in Rome?")],
-      },
+      withList([quoting("Will it rain?")], asking("Will it rain?", "get_weather")),
+      withList([quoting("Will it rain in Rome?")], asking("Will it rain in Oslo?", "get_weather")),
     ],
     violations: {
       "no description of an expected tool contains the query of the case": [
-        {
-          ...aSuiteSubject([{ ...asks("Will it rain in Oslo"), ...picks("get_weather") }]),
-          listed: [quoting("will it  rain in Oslo?")],
-        },
+        withList([quoting("will it  rain in Oslo?")], asking("Will it rain in Oslo", "get_weather")),
       ],
     },
   },
@@ -145,10 +141,10 @@ export const suiteCases: CasesOf<SuiteSubject> = {
   "answer-in-input": {
     clean: [
       sound,
-      aSuiteSubject([{ ...picks("echo"), ...asks('Echo the word "echo"') }]),
-      aSuiteSubject([{ ...picks("get_sum"), ...asks("Get the sum, please") }]),
-      aSuiteSubject([{ ...picks("get_sum"), ...asks("What does forget_summer mean?") }]),
-      aSuiteSubject([{ ...picks("find_city"), ...asks("Is get_weather a good name?") }]),
+      aSuiteSubject([asking('Echo the word "echo"', "echo")]),
+      aSuiteSubject([asking("Get the sum, please", "get_sum")]),
+      aSuiteSubject([asking("What does forget_summer mean?", "get_sum")]),
+      aSuiteSubject([asking("Is get_weather a good name?", "find_city")]),
       aSuiteSubject([{ ...abstains, ...asks("What is get_weather?") }]),
       aSuiteSubject([
         {
@@ -168,12 +164,7 @@ export const suiteCases: CasesOf<SuiteSubject> = {
         { ...loads("image-compressor"), ...asks("Run image-compressor on it") },
         { ...loads("image-compressor"), ...asks("Use the image compressor skill") },
       ].map((one) => aSuiteSubject([one])),
-      "a name of one word that is marked as a name": [
-        "Use the echo tool",
-        "Call echo()",
-        "`Echo` this",
-        "/echo it",
-      ].map((text) => aSuiteSubject([{ ...picks("echo"), ...asks(text) }])),
+      "a name of one word that is marked as a name": marked.map((text) => aSuiteSubject([asking(text, "echo")])),
     },
   },
   "tool-not-searchable": {
