@@ -64,8 +64,12 @@ function summarize(target: Target) {
   return JSON.parse(JSON.stringify(summary).replaceAll(`${cwd}/`, "")) as unknown;
 }
 
-const one = { name: "one", server: { config: ".mcp.json", name: "one" }, via: ".mcp.json", suites: [] };
-const two = { ...one, name: "my two", server: { config: ".mcp.json", name: "my two" } };
+const registered = { server: { config: ".mcp.json", name: "one" }, via: ".mcp.json", suites: [] };
+const one = { ...registered, name: "one", flags: "--config .mcp.json --name one" };
+const flagsOfTwo = "--config .mcp.json --name 'my two'";
+const two = { ...registered, name: "my two", server: { config: ".mcp.json", name: "my two" }, flags: flagsOfTwo };
+/** A server that no file registers. */
+const given = (name: string, server: object, flags: string) => ({ name, server, flags, suites: [] });
 const shared = { name: "a", server: command, flags: "evals/a.json", via: "evals/a.json", suites: ["a", "b"] };
 const list = { list: "evals/list.json", suites: ["static"] };
 
@@ -74,45 +78,26 @@ const cases: [string, TargetOptions, unknown[]][] = [
   [
     "--server",
     { server: ['node "a b.js"'] },
-    [
-      {
-        name: 'node "a b.js"',
-        server: { command: "node", args: ["a b.js"] },
-        flags: "--server 'node \"a b.js\"'",
-        suites: [],
-      },
-    ],
+    [given('node "a b.js"', { command: "node", args: ["a b.js"] }, "--server 'node \"a b.js\"'")],
   ],
   [
     "--url, without what may be secret in its name",
     { url: ["https://me:pw@example.com/mcp?key=1"], transport: "sse" },
     [
-      {
-        name: "https://example.com/mcp",
-        server: { url: "https://me:pw@example.com/mcp?key=1", transport: "sse" },
-        flags: "--url 'https://me:pw@example.com/mcp?key=1' --transport sse",
-        suites: [],
-      },
+      given(
+        "https://example.com/mcp",
+        { url: "https://me:pw@example.com/mcp?key=1", transport: "sse" },
+        "--url 'https://me:pw@example.com/mcp?key=1' --transport sse",
+      ),
     ],
   ],
   [
     "--url with a variable",
     { url: [`\${HOST}/mcp`] },
-    [{ name: `\${HOST}/mcp`, server: { url: `\${HOST}/mcp` }, flags: `--url '\${HOST}/mcp'`, suites: [] }],
+    [given(`\${HOST}/mcp`, { url: `\${HOST}/mcp` }, `--url '\${HOST}/mcp'`)],
   ],
-  [
-    "--config",
-    { config: [".mcp.json"] },
-    [
-      { ...one, flags: "--config .mcp.json --name one" },
-      { ...two, flags: "--config .mcp.json --name 'my two'" },
-    ],
-  ],
-  [
-    "--config with --name",
-    { config: [".mcp.json"], name: ["one"] },
-    [{ ...one, flags: "--config .mcp.json --name one" }],
-  ],
+  ["--config", { config: [".mcp.json"] }, [one, two]],
+  ["--config with --name", { config: [".mcp.json"], name: ["one"] }, [one]],
   ["--tools", { tools: ["evals/list.json"] }, [{ list: "evals/list.json", suites: [] }]],
   ["--skills", { skills: ["more"] }, [{ skills: "more" }]],
   [
@@ -134,28 +119,14 @@ const cases: [string, TargetOptions, unknown[]][] = [
     { paths: ["https://example.com/mcp", "node main.js", ".mcp.json", "evals/list.json", "evals/static.json"] },
     [
       list,
-      {
-        name: "node main.js",
-        server: { command: "node", args: ["main.js"] },
-        flags: "--server 'node main.js'",
-        suites: [],
-      },
-      {
-        name: "https://example.com/mcp",
-        server: { url: "https://example.com/mcp" },
-        flags: "--url https://example.com/mcp",
-        suites: [],
-      },
+      given("node main.js", { command: "node", args: ["main.js"] }, "--server 'node main.js'"),
+      given("https://example.com/mcp", { url: "https://example.com/mcp" }, "--url https://example.com/mcp"),
       { list: "evals/list.json", suites: [] },
-      { ...one, flags: "--config .mcp.json --name one" },
-      { ...two, flags: "--config .mcp.json --name 'my two'" },
+      one,
+      two,
     ],
   ],
-  [
-    "a host configuration and --name",
-    { paths: [".mcp.json"], name: ["one"] },
-    [{ ...one, flags: "--config .mcp.json --name one" }],
-  ],
+  ["a host configuration and --name", { paths: [".mcp.json"], name: ["one"] }, [one]],
   [
     "paths, and flags after them",
     { paths: ["evals/static.json", "more"], tools: ["evals/list.json"] },
@@ -336,60 +307,23 @@ describe("what is next", () => {
   const without = anIo({ cwd: elsewhere, env, isTrusted: true });
   const quoted = "'node main.js --flag value'";
 
-  it.each<[string, TargetOptions, Partial<typeof io>, string, string]>([
-    ["of a project with suites", {}, io, "evals lint", "see what a model picks with `evals run`"],
-    [
-      "of a suite",
-      { paths: ["more/none.json"] },
-      io,
-      "evals lint more/none.json",
-      "see what a model picks with `evals run more/none.json`",
-    ],
-    [
-      "of a server of the project",
-      { server: ["node x"] },
-      io,
-      "evals lint --server 'node x'",
-      "see what a model picks with `evals run`",
-    ],
-    [
-      "of a command line",
-      { paths: ["node main.js --flag value"] },
-      without,
-      `evals lint ${quoted}`,
-      `draft a suite with \`evals init --server ${quoted}\``,
-    ],
-    [
-      "with variables",
-      { server: ["node x"] },
-      { ...without, serverEnv },
-      "evals lint --server 'node x' --env GIVEN --env OTHER=... --env EMPTY=",
-      "draft a suite with `evals init --server 'node x' --env GIVEN --env OTHER=... --env EMPTY=`",
-    ],
-    [
-      "of a tool list",
-      { tools: ["list.json"] },
-      without,
-      "evals lint --tools list.json",
-      "draft a suite with `evals init list.json`",
-    ],
-    [
-      "of a URL",
-      { url: ["https://x.example/sse"], transport: "sse" },
-      without,
-      "evals lint --url https://x.example/sse --transport sse",
-      "draft a suite with `evals init --url https://x.example/sse --transport sse`",
-    ],
-    [
-      "of two servers",
-      { config: [".mcp.json"] },
-      without,
-      "evals lint --config .mcp.json",
-      "draft a suite with `evals init --config .mcp.json --name one`",
-    ],
-  ])("is told in commands that can be copied: %s", async (_, options, where, lint, ask) => {
+  const measure = "see what a model picks with `evals run`";
+  const draft = (what: string) => `draft a suite with \`evals init ${what}\``;
+  const sse = "--url https://x.example/sse --transport sse";
+  const variables = "--server 'node x' --env GIVEN --env OTHER=... --env EMPTY=";
+
+  it.each<[TargetOptions, Partial<typeof io>, string, string]>([
+    [{}, io, "", measure],
+    [{ paths: ["more/none.json"] }, io, " more/none.json", "see what a model picks with `evals run more/none.json`"],
+    [{ server: ["node x"] }, io, " --server 'node x'", measure],
+    [{ paths: ["node main.js --flag value"] }, without, ` ${quoted}`, draft(`--server ${quoted}`)],
+    [{ server: ["node x"] }, { ...without, serverEnv }, ` ${variables}`, draft(variables)],
+    [{ tools: ["list.json"] }, without, " --tools list.json", draft("list.json")],
+    [{ url: ["https://x.example/sse"], transport: "sse" }, without, ` ${sse}`, draft(sse)],
+    [{ config: [".mcp.json"] }, without, " --config .mcp.json", draft("--config .mcp.json --name one")],
+  ])("is told in commands that can be copied: %j", async (options, where, words, ask) => {
     const world = { ...io, ...where };
     const { targets } = await resolveTargets(options, world);
-    expect(await describeNext(options, targets, world)).toEqual({ lint: `\`${lint}\``, ask });
+    expect(await describeNext(options, targets, world)).toEqual({ lint: `\`evals lint${words}\``, ask });
   });
 });

@@ -82,27 +82,7 @@ describe("evals tools --skills", () => {
       { host: "claude-code" },
     );
     expect(code).toBe(0);
-    expect(out).toMatchInlineSnapshot(`
-      "3 skills · host claude-code
-        Next: check one with \`evals lint --skills <folder>\`, or test it with \`evals run --skill <name>\`.
-
-      skill           level    queries  folder
-      ──────────────────────────────────────────────────────────
-      bare            project  none     .claude/skills/bare
-      folder (other)  project  none     .claude/skills/folder
-      same            user     none     home/.claude/skills/same
-
-      Not shown to the model: 2
-        off: .claude/skills/off/SKILL.md
-          the setting \`skillOverrides\` has "off" for it
-        shy: .claude/skills/shy/SKILL.md
-          \`disable-model-invocation\` is set
-
-      Shadowed (another skill of the same name is loaded): 1
-        same: .claude/skills/same/SKILL.md
-          by home/.claude/skills/same/SKILL.md: user skills take precedence over project skills
-      "
-    `);
+    await expect(out).toMatchFileSnapshot("snapshots/claudeCode.txt");
   });
 
   it("lists what Codex shows: both of one name, folders of folders, and no closed skill", async () => {

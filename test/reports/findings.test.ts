@@ -128,50 +128,7 @@ describe("JUnit", () => {
   it("has a suite per subject, and a failure for each finding at the threshold", async () => {
     const text = junit(listVerdicts(listOf(mixed)));
     expect(await listJenkinsFaults({ mixed: text, hostile: junit(listVerdicts(listOf(hostile))) })).toEqual([]);
-    expect(text).toMatchInlineSnapshot(`
-      "<?xml version="1.0" encoding="UTF-8"?>
-      <testsuites name="tool-evals" tests="5" failures="1" errors="1">
-        <testsuite name="lint" tests="2" failures="0" errors="1" skipped="0">
-          <testcase classname="lint" name="error">
-            <error message="server &quot;files&quot; did not start: exit code 1" type="problem">server &quot;files&quot; did not start: exit code 1
-      at: .mcp.json:3
-      Run it directly.
-      </error>
-          </testcase>
-          <testcase classname="lint" name="warning">
-            <system-out>The suppression of name-length suppresses nothing.
-      at: evals/lint.yaml:3
-      old
-      </system-out>
-          </testcase>
-        </testsuite>
-        <testsuite name="tools · find city" tests="1" failures="1" errors="0" skipped="0">
-          <testcase classname="tools · find city" name="required-unknown $.inputSchema.properties[&quot;the city&quot;]">
-            <failure message="required names &quot;city&quot;, which is no property." type="required-unknown">required names &quot;city&quot;, which is no property.
-      at: lists/a b.json:12
-      Add it to properties.
-      </failure>
-          </testcase>
-        </testsuite>
-        <testsuite name="weather · get_weather" tests="1" failures="0" errors="0" skipped="0">
-          <testcase classname="weather · get_weather" name="description-missing $">
-            <system-out>The tool has no description.
-      at: evals/weather.yaml:2
-      Say what the tool does, when to call it, and which sibling to call for the rest of what users ask for.
-      </system-out>
-          </testcase>
-        </testsuite>
-        <testsuite name="evals/weather.yaml" tests="1" failures="0" errors="0" skipped="0">
-          <testcase classname="evals/weather.yaml" name="tool-coverage $.cases">
-            <system-out>1 of 2 listed tools is expected by no case: find_city.
-      at: evals/weather.yaml:4
-      Add a query for it.
-      </system-out>
-          </testcase>
-        </testsuite>
-      </testsuites>
-      "
-    `);
+    await expect(text).toMatchFileSnapshot("snapshots/findings.junit.xml.txt");
   });
 
   it("has one case that passed where nothing was found", () => {

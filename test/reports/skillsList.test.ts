@@ -43,31 +43,10 @@ const listing: SkillListing = {
 };
 
 describe("the list of skills", () => {
-  it("lists shown skills, then skipped ones with the reason", () => {
-    expect(renderTerminal(skillsDocument(listing), { color: false, width: 110, unicode: true })).toMatchInlineSnapshot(`
-      "3 skills · host claude-code
-        Next: check one with \`evals lint --skills <folder>\`, or test it with \`evals run --skill <name>\`.
-
-      skill                level    queries                             folder
-      ────────────────────────────────────────────────────────────────────────────────────────────────────────
-      commit-message       user     1 positive, 4 negatives, 12 checks  /home/me/.claude/skills/commit-message
-      evil\\x1b[2J\\u{202e}  project  unreadable                          .claude/skills/evil
-      untested             named    none                                mine/untested
-
-      Not shown to the model: 1
-        shy: .claude/skills/shy/SKILL.md
-          \`disable-model-invocation\` is set
-
-      Shadowed (another skill of the same name is loaded): 1
-        commit-message: .claude/skills/commit-message/SKILL.md
-          by /home/me/.claude/skills/commit-message/SKILL.md: the skills of the user go before those of the
-            project
-
-      Skipped (cannot be loaded): 1
-        .agents/skills/bare/SKILL.md:1
-          it has no front matter: line 1 is not "---"
-      "
-    `);
+  it("lists shown skills, then skipped ones with the reason", async () => {
+    await expect(
+      renderTerminal(skillsDocument(listing), { color: false, width: 110, unicode: true }),
+    ).toMatchFileSnapshot("snapshots/skillsList.txt");
   });
 
   it("fits the width, in ASCII without unicode", () => {

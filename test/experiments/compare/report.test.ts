@@ -267,79 +267,8 @@ const report = {
 const given = structuredClone(report) as unknown as ComparisonReport;
 
 describe("a comparison of two records", () => {
-  it("says which is better, then shows the evidence", () => {
-    expect(renderTerminal(comparisonDocument(given), display)).toMatchInlineSnapshot(`
-      "A is better than B · A to B: REGRESSED (read-several) · files · anthropic:x
-      No difference shown · A to B: NO REGRESSION within 10 pp · files · lexical
-      NOT COMPARABLE · mail · anthropic:x
-        How sure: less than a check. The two were recorded at different times, so a change of the model
-          in between looks like a change of the wording.
-        Next: confirm it with a check, which asks both tool lists in turn: \`evals run --check on\`.
-        A: evals/baselines/files.lexical.json (the baseline of 2026-11-20, from the run 2026-11-20T08)
-        B: 2026-11-21T09-30-00-000 (the run of 2026-11-21 09:30 UTC)
-        Only in B: mail on lexical
-
-      files · anthropic:x
-
-      Passed: A 190/198 (96%), B 173/199 (87%), in 10 cases
-      What changed broke read-several: it passed 20 of 20 before and 6 of 20 now. No fall is shown in
-        the other nine.
-      Net change from A to B: -8.4 pp (95% CI -15.2 to -3.1 pp), mean over 10 cases; the margin is 10
-        pp.
-
-      Cases that dropped from A to B (passed/graded)
-      case          A      B     p
-      ────────────────────────────────
-      read-several  20/20  6/20  <.001
-
-      Cases that improved from A to B (passed/graded)
-      case  A     B      p
-      ────────────────────────
-      find  4/20  15/20  <.001
-
-      Confusions that grew (of graded trials)
-      expected             picked          A          B
-      ───────────────────────────────────────────────────────────
-      read_multiple_files  read_text_file  0/20 (0%)  13/20 (65%)
-
-      Changes in the tool list
-        read_multiple_files: description
-          Read [-several files-]{+a batch of resources+} at once.
-        tool_0: new tool
-          {+New.+}
-        tool_1: new tool
-          {+New.+}
-        tool_2: new tool
-          {+New.+}
-        tool_3: new tool
-          {+New.+}
-        tool_4: new tool
-          {+New.+}
-        … and 2 more changes
-
-      Sign test of the suite: 21 pairs of the two records worse, 6 better: p = .003 against .04
-      Tool selection: net change 0 pp (95% CI -6 to +6 pp), mean over 3 cases
-      Missing answers: 1 baseline, 2 now; net change -9 pp at worst, -8 pp at best
-
-      Added (not compared): rename
-
-      files · lexical
-
-      Passed: A 1/1 (100%), B 1/1 (100%), in 1 case
-      Nothing broke: every case that passed before passes now.
-      Net change from A to B: 0 pp, mean over the 1 of 10 cases that can fall; the model is
-        deterministic.
-
-      The tool lists are the same in both, so what differs between A and B is not in them.
-
-      Trials of the check: 1 baseline, 1 now
-
-      mail · anthropic:x
-
-        The host profile was plain then and is codex now
-        The harness's major version was 1 then and is 2 now
-      "
-    `);
+  it("says which is better, then shows the evidence", async () => {
+    await expect(renderTerminal(comparisonDocument(given), display)).toMatchFileSnapshot("snapshots/comparison.txt");
   });
 
   it.each([

@@ -66,37 +66,8 @@ const measured: JudgeCheckSummary = {
 };
 
 describe("the report of a judge", () => {
-  it("renders a fully answered check", () => {
-    expect(renderTerminal(judgeDocument(measured), display)).toMatchInlineSnapshot(`
-      "MEASURED: agrees with people on 47 of 50 labels (94%, 95% CI 84-98%), kappa 0.88 (95% CI 0.76 to
-        1.00)
-        Next: commit the figure evals/judges/anthropic-claude-opus-5-5.json, which reports of judged
-          runs quote.
-
-      anthropic:claude-opus-5-5 · evals/labels.jsonl · 50 labels · prompt 0123456789abcdef
-
-      people say   judge: met  judge: not met  judge: cannot tell
-      ───────────────────────────────────────────────────────────
-      met          27          1               0
-      not met      1           19              1
-      cannot tell  0           0               1
-
-      False passes (judge: met, people: not met): 1 of 21 (5%, 95% CI 1-23%)
-      False fails (judge: not met, people: met): 1 of 28 (4%, 95% CI 1-18%)
-      Judge undecided: 2 of 50 (4%, 95% CI 1-13%)
-
-      Disagreements, worst first
-        late-question: people not met, judge met: asks for a target size before it starts
-          Quoted: Done. Which size do you want next time?
-        line 30: people met, judge not met: names the files
-          Quoted: Done.
-          the judge: It names none.
-        line 44: people not met, judge cannot tell: keeps the originals
-          the judge quoted what is not in the transcript
-
-      Cost: $0.12
-      "
-    `);
+  it("renders a fully answered check", async () => {
+    await expect(renderTerminal(judgeDocument(measured), display)).toMatchFileSnapshot("snapshots/measured.txt");
   });
 
   it("renders a check without any answer", () => {
@@ -106,23 +77,12 @@ describe("the report of a judge", () => {
       ...{ agreed: none, falsePasses: none, falseFails: none, cannotTell: none, kappa: null },
       ...{ broken, disagreements: [], written: null, exitCode: 3 },
     };
-    expect(renderTerminal(judgeDocument({ ...measured, ...nothing }), display)).toMatchInlineSnapshot(`
-      "NOT MEASURED: no label was answered
-        No figure was written, because not every label was answered.
-
-      anthropic:claude-opus-5-5 · evals/labels.jsonl · 50 labels · prompt 0123456789abcdef
-
-      Broken (excluded from rates)
-        line 1: it hangs
-        line 2: it hangs
-        line 3: it hangs
-        line 4: it hangs
-        line 5: it hangs
-        … and 2 more broken labels
-
-      Cost: $0.12
-      "
-    `);
+    const printed = renderTerminal(judgeDocument({ ...measured, ...nothing }), display);
+    expect(printed).toContain(
+      "NOT MEASURED: no label was answered\n  No figure was written, because not every label was answered.\n",
+    );
+    expect(printed).toContain("  line 5: it hangs\n  … and 2 more broken labels\n");
+    expect(printed).not.toContain("False passes");
     expect(renderTerminal(judgeDocument({ ...measured, ...nothing, stopped: true }), display)).toMatch(
       /^STOPPED before a label was answered\n/,
     );

@@ -166,31 +166,9 @@ describe("several exposures", () => {
   it("are reported side by side, before the cases", async () => {
     const { world } = await runOn(findByFolder, { exposure: "all,names", json: false }, 20);
     const text = world.printed();
-    expect(text.slice(text.indexOf("Exposures"), text.indexOf("gate "))).toMatchInlineSnapshot(`
-      "Exposures
-        WORSE names (keyword 1) against all: chosen 20/40 against 40/40, passed -50 pp (95% CI -73 to
-          -27 pp), one-sided p < .001. 2 tests share an error rate of 5%.
-
-      Next: put the words that were searched for into names, descriptions or anthropic/searchHint, or
-        set anthropic/alwaysLoad for the tools that are chosen less often.
-
-      exposure           passed        chosen  found  requests  tokens per request
-      ────────────────────────────────────────────────────────────────────────────
-      all                40/40 (100%)  40/40   -      1.0       100
-      names (keyword 1)  20/40 (50%)   20/40   20/40  2.0       100
-
-      With names (keyword 1), fewer trials of read (20/20 -> 0/20) passed.
-
-      Searched, not found with names (keyword 1)
-        20x expected read, searched for folder
-
-      chosen, by expected tool  all         names (keyword 1)
-      ───────────────────────────────────────────────────────
-      read                      20/20 100%  0/20 0%
-
-      all: all definitions shown; names: names shown, definitions found on the client by keyword 1.
-        Chosen: an expected tool was called. Found: by a search. The cases and the "
-    `);
+    await expect(text.slice(text.indexOf("Exposures"), text.indexOf("gate "))).toMatchFileSnapshot(
+      "snapshots/exposures.txt",
+    );
   });
 
   it("share the error rate: a case that fails in 5 of 5 is shown by one test, not by one of two", async () => {

@@ -74,25 +74,13 @@ describe("a dry run", () => {
       await writeBaseline(file, createBaseline(record, "files", model, passes, new Date(0)));
       write("tools.json", toolList({ read: "Opens one file." }));
     });
-    expect(plan.slice(plan.indexOf("Check of"))).toMatchInlineSnapshot(`
+    expect(plan.slice(plan.indexOf("Check of"), plan.indexOf("\n\nanthropic"))).toMatchInlineSnapshot(`
       "Check of files on anthropic:claude-haiku-5-5: typically 160 trials, about $0.02; 9 times in 10 at most 160, about $0.02; never more than 280.
-      A drop of every case of files on anthropic:claude-haiku-5-5 is found: of 10 pp in 50% of checks, of 20 pp in 97% of checks.
-
-      anthropic:claude-haiku-5-5 (all definitions shown)
-        trials         0 (besides those of the checks and nights above)
-        calls          at most 0
-        input tokens   at most 0
-        output tokens  at most 0
-        cost           at most $0.00
-      judge anthropic:claude-opus-5-5
-        calls          at most 140 additional
-        cost           typically $0.68, at most $19.97, in addition
-      total
-        cost           typically $0.70, at most $20.57
-
-      seed 7; no model was called
-      "
+      A drop of every case of files on anthropic:claude-haiku-5-5 is found: of 10 pp in 50% of checks, of 20 pp in 97% of checks."
     `);
+    expect(plan).toContain("trials         0 (besides those of the checks and nights above)\n");
+    expect(plan).toContain("calls          at most 140 additional\n");
+    expect(plan).toContain("total\n  cost           typically $0.70, at most $20.57\n");
   });
 
   it("prints the same facts as one object with --json", async () => {
@@ -118,21 +106,10 @@ describe("a dry run", () => {
 
   it("lists and prices a night on its own line", async () => {
     const plan = await planOf({ nightly: true }, () => {});
-    expect(plan.slice(plan.indexOf("Check of"))).toMatchInlineSnapshot(`
+    expect(plan.slice(plan.indexOf("Check of"), plan.indexOf("\n\nanthropic"))).toMatchInlineSnapshot(`
       "Check of files on anthropic:claude-haiku-5-5: the tools are those of the baseline, nothing to compare.
-      Night of files on anthropic:claude-haiku-5-5: 6 trials, about $0.0007, plus follow-ups for cases that look different; never more than 20.
-
-      anthropic:claude-haiku-5-5 (all definitions shown)
-        trials         0 (besides those of the checks and nights above)
-        calls          at most 0
-        input tokens   at most 0
-        output tokens  at most 0
-        cost           at most $0.00
-      total
-        cost           typically less than $0.01, at most $0.04
-
-      seed 7; no model was called
-      "
+      Night of files on anthropic:claude-haiku-5-5: 6 trials, about $0.0007, plus follow-ups for cases that look different; never more than 20."
     `);
+    expect(plan).toContain("total\n  cost           typically less than $0.01, at most $0.04\n");
   });
 });

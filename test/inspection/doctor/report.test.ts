@@ -68,46 +68,10 @@ const reportOn = (...servers: Examined[]): DoctorReport => {
 const next = "Next: check the wording of the tools with `evals lint`, or draft a suite for them with `evals init`.";
 const screen = { color: false, width: 80, unicode: true };
 
-test("renders servers with a warning and with an error", () => {
-  expect(renderTerminal(doctorDocument(reportOn(good, bad), next), screen)).toMatchInlineSnapshot(`
-    "UNHEALTHY: 1 of 2 servers; 1 healthy
-      Next: apply the fix of the first error below, then run this again.
-
-    ✓ weather (.mcp.json)
-      node /srv/weather/server.js
-      weather 1.2.3, protocol 2025-11-25 over stdio: answers after 320 ms; 9 tools
-        listed in 1.2 s
-      2 tools called, 1 answered; not called: a, b, c, d, e and 1 more (needs
-        arguments); delete_all (not annotated read-only)
-
-      warning stdout-noise
-        It writes to stdout what is not the protocol; some hosts close the
-          connection for that.
-        Fix: Write logs to stderr.
-        | stdout: Listening \\x1b[31mhere
-        $ cd /srv && node /srv/weather/server.js
-
-    ✗ node a.js
-      error exits
-        It ends before it answers.
-        Fix: Run the command by hand in the same folder, and fix what it reports.
-        | exited with code 1
-        | stderr: line 0
-        | stderr: line 1
-        | stderr: line 2
-        | stderr: line 3
-        | stderr: line 4
-        | stderr: line 5
-        | stderr: line 6
-        | stderr: line 7
-        | stderr: line 8
-        | stderr: line 9
-        | stderr: line 10
-        | stderr: line 11
-        | stderr: line 12
-        $ cd /srv && node a.js 'a long argument a long argument a long argument a long argument a long argument a long argument '
-    "
-  `);
+test("renders servers with a warning and with an error", async () => {
+  await expect(renderTerminal(doctorDocument(reportOn(good, bad), next), screen)).toMatchFileSnapshot(
+    "snapshots/doctor.txt",
+  );
 });
 
 test("colors the verdict and severities, but no text of a server", () => {
@@ -124,17 +88,6 @@ test("renders servers without permitted or listed tools", () => {
     const silent = { ...good, called: [], notCalled: [], findings: [], ...changes };
     return renderTerminal(doctorDocument(reportOn(silent), next), screen);
   };
-  expect(render({})).toMatchInlineSnapshot(`
-    "HEALTHY: 1 server
-      Next: check the wording of the tools with \`evals lint\`, or draft a suite for
-        them with \`evals init\`.
-
-    ✓ weather (.mcp.json)
-      node /srv/weather/server.js
-      weather 1.2.3, protocol 2025-11-25 over stdio: answers after 320 ms; 9 tools
-        listed in 1.2 s
-      no tool called
-    "
-  `);
+  expect(render({})).toMatch(/^HEALTHY: 1 server\n(?:.*\n)*.*; 9 tools\n {4}listed in 1\.2 s\n {2}no tool called\n$/);
   expect(render({ tools: 0 })).toMatch(/320 ms; 0 tools\n {4}listed in 1\.2 s\n$/);
 });

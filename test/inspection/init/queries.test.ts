@@ -144,38 +144,7 @@ it("has a model write queries for guesses, tools and tools that were confused", 
   `);
   const [before = ""] = drafted.split("\n# Not read yet.");
   expect(text.startsWith(before)).toBe(true);
-  expect(text.slice(before.length)).toMatchInlineSnapshot(`
-    "  # By anthropic:claude-haiku-5-5, prompt 456e004af432.
-      - id: list
-        input: Please mend my things
-        expect: { tool: list }
-      # By anthropic:claude-haiku-5-5, prompt 456e004af432.
-      - id: move-2
-        input: Please fold my things
-        expect: { tool: move }
-      # By anthropic:claude-haiku-5-5, prompt 456e004af432.
-      # Near miss: for list, but read could be taken for it.
-      - id: list-not-read
-        input: What is inside of src?
-        expect: { tool: list, avoid: read }
-      # By anthropic:claude-haiku-5-5, prompt 456e004af432.
-      # No tool should be called for these. Add queries that sound like your tools and are not for them.
-      - id: no-tool-1
-        input: What is lava?
-        expect: { tool: none }
-      # By anthropic:claude-haiku-5-5, prompt 456e004af432.
-      - id: no-tool-2
-        input: Thanks, moss is perfect now!
-        expect: { tool: none }
-      # By anthropic:claude-haiku-5-5, prompt 456e004af432.
-      - id: no-tool-3
-        input: Tell me a joke about amber
-        expect: { tool: none }
-
-    # Not read yet.
-    unreviewed: [ read, list, move-2, list-not-read, no-tool-1, no-tool-2, no-tool-3 ]
-    "
-  `);
+  await expect(text.slice(before.length)).toMatchFileSnapshot("snapshots/written.yaml.txt");
 });
 
 it.each([

@@ -19,29 +19,10 @@ function obeyed(log: string): string[] {
 }
 
 describe("for a person", () => {
-  it("groups findings by subject, errors first, with the fix", () => {
-    expect(renderTerminal(lintDocument(mixed, { isWhole: true }), pipe)).toMatchInlineSnapshot(`
-      "FAILED 1 error, 1 warning, 1 info · 1 suppressed · 1 unused suppression · 1 problem · linted 2
-        tools, 1 suite
-        Next: fix what could not be linted: server "files" did not start: exit code 1
-
-      tools · find city
-        error required-unknown  lists/a b.json:12:5 $.inputSchema.properties["the city"]
-          required names "city", which is no property.
-          Fix: Add it to properties.
-
-      weather · get_weather
-        warning description-missing  $
-          The tool has no description.
-          Fix: Say what the tool does, when to call it, and which sibling to call for the rest of what
-            users ask for.
-
-      evals/weather.yaml
-        info tool-coverage  evals/weather.yaml:4:3 $.cases
-          1 of 2 listed tools is expected by no case: find_city.
-          Fix: Add a query for it.
-      "
-    `);
+  it("groups findings by subject, errors first, with the fix", async () => {
+    await expect(renderTerminal(lintDocument(mixed, { isWhole: true }), pipe)).toMatchFileSnapshot(
+      "snapshots/mixed.txt",
+    );
   });
 
   it("says what was linted if nothing was found", () => {
@@ -115,37 +96,15 @@ describe("for a person", () => {
     expect(text).toContain("… and 12 more findings: --json has them all");
   });
 
-  it("starts with a summary by rule, and folds repeated findings of a rule on a tool", () => {
+  it("starts with a summary by rule, and folds repeated findings of a rule on a tool", async () => {
     const repeated = Array.from({ length: 14 }, (_, n) => {
       const location = { server: "weather", tool: "get", path: `$.inputSchema.properties.p${n}` };
       return aFinding({ rule: "property-type", severity: "warning", location });
     });
     const findings = [...repeated, aFinding()];
-    expect(renderTerminal(lintDocument(aReport(findings), { next }), pipe)).toMatchInlineSnapshot(`
-      "FAILED 1 error, 14 warnings, 0 info · linted nothing
-        How sure: an error breaks a client, a model or a requirement of the specification.
-        Next: fix the errors; each has its remedy below.
-
-      severity  rule              findings  affected
-      ──────────────────────────────────────────────
-      error     required-unknown  1         1
-      warning   property-type     14        1
-
-      weather · get_weather
-        error required-unknown  $.inputSchema.required[0]
-          required names "city", which is no property.
-          Fix: Add it to properties.
-
-      weather · get
-        warning property-type (14 times)  $.inputSchema.properties.p0
-          required names "city", which is no property.
-          Fix: Add it to properties.
-          Also: $.inputSchema.properties.p1, $.inputSchema.properties.p2, $.inputSchema.properties.p3,
-            $.inputSchema.properties.p4, $.inputSchema.properties.p5, $.inputSchema.properties.p6,
-            $.inputSchema.properties.p7, $.inputSchema.properties.p8, $.inputSchema.properties.p9,
-            $.inputSchema.properties.p10, 3 more (--all shows each)
-      "
-    `);
+    await expect(renderTerminal(lintDocument(aReport(findings), { next }), pipe)).toMatchFileSnapshot(
+      "snapshots/folded.txt",
+    );
   });
 
   it("folds what one rule says of many tools of a server; other severities, servers and messages stay apart", () => {
@@ -162,16 +121,10 @@ describe("for a person", () => {
       name("weather", 9, "length", "The length is a string."),
       name("roads", 1, "unit"),
     ];
-    expect(renderTerminal(lintDocument(aReport(findings), { next }), pipe)).toMatchInlineSnapshot(`
-      "PASSED 0 errors, 9 warnings, 0 info · linted nothing
-        How sure: warnings and infos break nothing; \`evals run\` measures whether they matter to a model.
-        Next: fix what applies; each has its remedy below.
-
-      severity  rule               findings  affected
-      ───────────────────────────────────────────────
-      warning   unit-without-enum  9         8
-
-      weather
+    const folded = renderTerminal(lintDocument(aReport(findings), { next }), pipe);
+    expect(folded).toMatch(/^warning +unit-without-enum +9 +8$/m);
+    expect(folded.slice(folded.indexOf("weather\n"))).toMatchInlineSnapshot(`
+      "weather
         warning unit-without-enum (7 times in 6 tools)  tool_0 $.inputSchema.properties.scale
           The unit "scale" is free text.
           Fix: Add it to properties.

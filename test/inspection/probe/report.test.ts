@@ -67,40 +67,8 @@ const report: ProbeReport = {
 };
 
 describe("the report of probes", () => {
-  it("shows the tools and findings of each server, worst first, with escaped text", () => {
-    expect(renderTerminal(probeDocument(report), display)).toMatchInlineSnapshot(`
-      "FAILED 1 error, 0 warnings, 1 info · 1 problem · 1 server probed · seed 7
-        Next: fix what could not be probed: server "other" did not start
-
-      files · 2 tools called · 1 not · 31 calls · started 3 times
-      tool            calls  checks ok  not probed  findings
-      ────────────────────────────────────────────────────────────────
-      get_total       12     1          1           refuses-wrong-type
-      get_page        18     1          1           ·
-      (unknown tool)  1      1          0           ·
-
-      get_page: no call with valid input succeeded
-      1 tool not probed, not annotated read-only (execute: read-only): delete_all
-
-        error refuses-wrong-type · files · get_total: count, tags
-          A call with a value of the wrong type succeeds: "7". Found by 4 probes.
-          Fix: Validate the arguments against the inputSchema first.
-          | Call: get_total {"count":"7"}
-          | Result: "ok\\x1b[2J\\u{202e}"
-          $ evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'
-        info not-blank · files · get_page
-          The result is an empty text. Not reproduced after a restart.
-          Fix: Validate the arguments against the inputSchema first.
-          | Call: get_page
-            {"text":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}
-          | Result: ""
-          $ evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'
-      "
-    `);
+  it("shows the tools and findings of each server, worst first, with escaped text", async () => {
+    await expect(renderTerminal(probeDocument(report), display)).toMatchFileSnapshot("snapshots/probes.txt");
   });
 
   it("is ASCII without unicode", () => {

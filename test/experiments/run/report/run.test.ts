@@ -31,31 +31,8 @@ const several = [
   caseOf({ id: "read", input: "Read it", expected: "read_text_file" }),
 ];
 
-it("says on a screen what failed, what was picked instead, what was confused and made up, and what it cost", () => {
-  expect(brief(several)).toMatchInlineSnapshot(`
-    "FAILED · 1 of 5 cases passes · anthropic:claude-sonnet-5-5
-      Pass rate: 36%, 9 of 25 trials, 95% CI 20-55%
-      Next: read what the model did with \`evals show biggest-photo --failed\`, then
-        improve the descriptions or correct the cases.
-
-    Cases that fail
-    case           expected                   passed  instead
-    ─────────────────────────────────────────────────────────────────────────────
-    biggest-photo  list_directory_with_sizes  0/5     list_directory 5
-    photo-sizes    list_directory_with_sizes  1/5     list_directory 3, no call 1
-    rename         move_file                  0/5     rename_file (unknown) 5
-    weather        (none)                     3/5     read_text_file 2
-
-    Confused in several cases
-      list_directory_with_sizes -> list_directory: 8 of 10 trials, 2 cases
-
-    Names that no tool has: rename_file 5 (for move_file)
-    Usage: 40 model replies · 12 calls executed · 184,320 tokens in · 4,211 out ·
-      cost $0.41
-    All figures: \`evals show\`
-    Page: reports/2026-11-21T09-30-00Z-k3f9/report.html
-    "
-  `);
+it("says on a screen what failed, what was picked instead, what was confused and made up, and what it cost", async () => {
+  await expect(brief(several)).toMatchFileSnapshot("snapshots/failed.txt");
 });
 
 it("speaks of skills as skills", () => {
@@ -95,7 +72,7 @@ it("numbers models whose names are too wide for a narrow terminal", () => {
 
 it("shows several models side by side, with the rate of each", () => {
   const text = brief(several, ["openai:gpt-6-mini"]);
-  expect(text.slice(text.indexOf("case "), text.indexOf("All figures"))).toMatchInlineSnapshot(`
+  expect(text.slice(text.indexOf("case "), text.indexOf("\n\nConfused"))).toMatchInlineSnapshot(`
     "case and model
     case           claude-sonnet-5-5  gpt-6-mini
     ────────────────────────────────────────────
@@ -104,16 +81,14 @@ it("shows several models side by side, with the rate of each", () => {
     photo-sizes    1/5                1/5
     rename         0/5                0/5
     weather        3/5                3/5
-    read           5/5                5/5
-
-    Confused in several cases
-      list_directory_with_sizes -> list_directory: 16 of 20 trials, 2 cases
-
-    Names that no tool has: rename_file 10 (for move_file)
-    Usage: 80 model replies · 24 calls executed · 368,640 tokens in · 8,422 out ·
-      cost $0.82
-    "
+    read           5/5                5/5"
   `);
+  expect(text).toContain(
+    "list_directory: 16 of 20 trials, 2 cases\n\nNames that no tool has: rename_file 10 (for move_file)",
+  );
+  expect(text).toContain(
+    "Usage: 80 model replies · 24 calls executed · 368,640 tokens in · 8,422 out ·\n  cost $0.82\n",
+  );
 });
 
 it("fits 30 lines, however many cases fail", () => {

@@ -487,21 +487,14 @@ test("what is wrong with a server that starts", () => {
 test("each diagnosis comes with a command that reproduces it", () => {
   const shown = (facts: Partial<ServerFacts>) => diagnose({ ...working, ...facts }).map((one) => one.command);
   const stopped: LocalStart = { ...started, answered: false, ended: "exited with code 1" };
-  expect([
-    shown({ start: { ...stopped, stderr: ["API_KEY is required"] } }),
-    shown({ start: { ...stopped, stderr: ["OTHER_KEY is required"] } }),
-    shown({ listed: { kind: "no", message: "no", hint: "Fix it." } }),
-    shown({ listed: { kind: "yes", tools: [] } }),
-    shown({ calls: [{ tool: "get_weather", outcome: answer("Log in first.") }] }),
-    shown({ show: { direct: "curl", lint: "curl" }, calls: [{ tool: "get_weather", outcome: answer("No.") }] }),
-  ]).toEqual([
-    ["(unset API_KEY; cd /srv && node server.js)"],
-    ["cd /srv && node server.js"],
-    ["evals lint"],
-    ["evals lint"],
-    ["evals probe get_weather"],
-    ["curl"],
-  ]);
+  const unset = "(unset API_KEY; cd /srv && node server.js)";
+  expect(shown({ start: { ...stopped, stderr: ["API_KEY is required"] } })).toEqual([unset]);
+  expect(shown({ start: { ...stopped, stderr: ["OTHER_KEY is required"] } })).toEqual(["cd /srv && node server.js"]);
+  expect(shown({ listed: { kind: "no", message: "no", hint: "Fix it." } })).toEqual(["evals lint"]);
+  expect(shown({ listed: { kind: "yes", tools: [] } })).toEqual(["evals lint"]);
+  const calls = [{ tool: "get_weather", outcome: answer("Log in first.") }];
+  expect(shown({ calls })).toEqual(["evals probe get_weather"]);
+  expect(shown({ show: { direct: "curl", lint: "curl" }, calls })).toEqual(["curl"]);
 });
 
 test("a failure that explains how to recover is not a fault", () => {
