@@ -2,6 +2,9 @@ import type { RunManifest } from "../../src/evals/base/types/run.ts";
 import type { Score, Trial } from "../../src/evals/base/types/trial.ts";
 import { aTool } from "./suite.ts";
 
+/** So many trials passed of so many. */
+export const passedOf = (passed: number, trials: number) => ({ passed, trials });
+
 /** A manifest of one suite `s` on the model `scripted`, with five trials for each of the cases. */
 export function aManifest(...cases: string[]): RunManifest {
   return {

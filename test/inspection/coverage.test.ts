@@ -7,10 +7,7 @@ const aTool = (name: string, ...parameters: string[]) => ({
   inputSchema: { type: "object", properties: Object.fromEntries(parameters.map((one) => [one, { type: "string" }])) },
 });
 const expects = (tools: string[], args = {}): { expect: Expectation } => ({
-  expect: {
-    ...{ kind: "tool", extras: false, argsMode: "partial", avoid: [] },
-    call: { tools, args },
-  },
+  expect: { ...{ kind: "tool", extras: false, argsMode: "partial", avoid: [] }, call: { tools, args } },
 });
 
 it("lists the tools that no case expects, and the parameters that no case names", () => {

@@ -232,13 +232,7 @@ const lintDefaults = {
   rules: false,
   concurrency: 1,
 } as const;
-const probeDefaults = {
-  runs: 1,
-  timeout: 1,
-  failureThreshold: "error",
-  format: "json",
-  json: true,
-} as const;
+const probeDefaults = { runs: 1, timeout: 1, failureThreshold: "error", format: "json", json: true } as const;
 
 describe.each([
   ["lint", (options: TargetOptions) => lint({ ...options, ...lintDefaults }, io)],

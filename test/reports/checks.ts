@@ -1,6 +1,7 @@
 import type { CheckSummary, ComparedCheck } from "../../src/evals/base/types/check.ts";
 import type { RunSummary, SuiteSummary } from "../../src/evals/base/types/run.ts";
 import { runReport } from "../../src/evals/experiments/run/report/forms.ts";
+import { passedOf } from "../fakes/record.ts";
 import {
   caseOf,
   empty,
@@ -67,8 +68,8 @@ const dropped = caseOf({
   reasons: [{ text: "expected read_text_file, got read_multiple_files", n: 7 }],
 });
 
-const readHead = { case: "read-head", base: { passed: 12, trials: 12 }, head: { passed: 5, trials: 12 }, p: 0.00229 };
-const readOne = { case: "read-one", base: { passed: 11, trials: 12 }, head: { passed: 8, trials: 12 }, p: 0.158 };
+const readHead = { case: "read-head", base: passedOf(12, 12), head: passedOf(5, 12), p: 0.00229 };
+const readOne = { case: "read-one", base: passedOf(11, 12), head: passedOf(8, 12), p: 0.158 };
 
 const regressed = runOf(
   [
@@ -86,7 +87,7 @@ const regressed = runOf(
         grew: [
           {
             ...{ expected: "read_text_file", picked: "read_multiple_files" },
-            ...{ base: { passed: 0, trials: 12 }, head: { passed: 7, trials: 26 } },
+            ...{ base: passedOf(0, 12), head: passedOf(7, 26) },
           },
         ],
         changes: [
@@ -99,12 +100,7 @@ const regressed = runOf(
         ],
         calls: { base: 43, head: 45, ahead: 14, copies: 2, missing: 5 },
         families: 2,
-        modelDrift: {
-          accepted: { passed: 58, trials: 60 },
-          now: { passed: 30, trials: 36 },
-          direction: "down",
-          p: 0.004,
-        },
+        modelDrift: { accepted: passedOf(58, 60), now: passedOf(30, 36), direction: "down", p: 0.004 },
         notes: ["Added (not compared): weather"],
         exitCode: 1,
       }),
@@ -143,7 +139,7 @@ const traded = checkedRun(
     kind: "regressed",
     by: "cases",
     flagged: [readHead],
-    rose: [{ case: "rename", base: { passed: 2, trials: 12 }, head: { passed: 11, trials: 12 }, p: 0.0003 }],
+    rose: [{ case: "rename", base: passedOf(2, 12), head: passedOf(11, 12), p: 0.0003 }],
     exitCode: 1,
   }),
   { failOn: ["regressed"], failed: ["regressed"] },
@@ -157,8 +153,8 @@ const selected = checkedRun(
     rate: "selection",
     flagged: [
       {
-        ...{ case: "rename", base: { passed: 3, trials: 12 }, head: { passed: 2, trials: 12 } },
-        ...{ selected: { base: { passed: 12, trials: 12 }, head: { passed: 3, trials: 12 } }, p: 0.0003 },
+        ...{ case: "rename", base: passedOf(3, 12), head: passedOf(2, 12) },
+        ...{ selected: { base: passedOf(12, 12), head: passedOf(3, 12) }, p: 0.0003 },
       },
     ],
     suite: { down: 9, up: 0, p: 0.00195, level: 0.00416, rate: "selection", hasFallen: true },
@@ -248,7 +244,7 @@ const drifted = runOf(
             cases: [
               {
                 ...{ case: "read-head", since: "2026-03-12T04-00-07-123", direction: "down" },
-                ...{ before: { passed: 53, trials: 53 }, after: { passed: 0, trials: 10 }, score: 1_234_567 },
+                ...{ before: passedOf(53, 53), after: passedOf(0, 10), score: 1_234_567 },
               },
             ],
             change: -0.33,
@@ -303,10 +299,8 @@ const hostileCheck = checkedRun(
     by: "cases",
     cases: 1,
     net: { change: -0.9, interval: [-1, -0.8], standardError: 0.04, z: 2.55, cases: 1 },
-    flagged: [{ case: `id ${nasty}`, base: { passed: 20, trials: 20 }, head: { passed: 0, trials: 20 }, p: 1e-12 }],
-    grew: [
-      { expected: `tool|${nasty}`, picked: nasty, base: { passed: 0, trials: 0 }, head: { passed: 3, trials: 3 } },
-    ],
+    flagged: [{ case: `id ${nasty}`, base: passedOf(20, 20), head: passedOf(0, 20), p: 1e-12 }],
+    grew: [{ expected: `tool|${nasty}`, picked: nasty, base: passedOf(0, 0), head: passedOf(3, 3) }],
     changes: [
       { label: nasty, before: nasty, after: "" },
       { label: `read_text_file: ${nasty}`, before: "[-a-]", after: "{+b+}" },

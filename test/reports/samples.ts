@@ -1,4 +1,5 @@
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../../src/evals/base/types/run.ts";
+import { passedOf } from "../fakes/record.ts";
 
 // Realistic run summaries for the tests of all reports.
 
@@ -347,11 +348,7 @@ export const manifest: RunManifest = {
           run: "2026-11-14T09-30-00Z-a1b2",
           acceptedAt: "2026-11-14",
         },
-        cases: ["read-one", "read-head", "rename"].map((id) => ({
-          id,
-          bank: { passed: 20, trials: 20 },
-          toolset: "x",
-        })),
+        cases: ["read-one", "read-head", "rename"].map((id) => ({ id, bank: passedOf(20, 20), toolset: "x" })),
         notes: [],
       })),
       cases: [],
@@ -384,8 +381,7 @@ export const hostileManifest: RunManifest = {
 
 const share = (right: number, all: number) => ({ rate: right / all, interval: wilson(right, all) });
 const sentence = (text: string, one: [number, number], other: [number, number]) => {
-  const counts = ([passed, trials]: [number, number]) => ({ passed, trials });
-  return { case: "notes-for-1-2-0", text, met: [counts(other), counts(one)] };
+  return { case: "notes-for-1-2-0", text, met: [passedOf(...other), passedOf(...one)] };
 };
 
 /** A run with skills: how they trigger, and the effect of one as graded by a judge. */
@@ -414,18 +410,18 @@ export const skills: RunSummary = runOf(
           arms: [
             {
               ...{ arm: "without", name: "without the skill", exposure: { kind: "all" } },
-              ...{ passed: 2, trials: 5, broken: 0, notGradable: 0, chosen: { passed: 0, trials: 0 } },
+              ...{ passed: 2, trials: 5, broken: 0, notGradable: 0, chosen: passedOf(0, 0) },
               ...{ tokensPerRequest: 890, requestsPerTrial: 1, msPerTrial: 2100, costUsd: "unknown" },
             },
             {
               ...{ arm: "head", name: "with the skill", exposure: { kind: "all" } },
-              ...{ passed: 5, trials: 5, broken: 0, notGradable: 0, chosen: { passed: 0, trials: 0 } },
+              ...{ passed: 5, trials: 5, broken: 0, notGradable: 0, chosen: passedOf(0, 0) },
               ...{ tokensPerRequest: 1716, requestsPerTrial: 2.4, msPerTrial: 5300, costUsd: 0.0412 },
               against: {
                 ...{ verdict: "better", margin: 0.1, comparisons: 2 },
                 net: { change: 0.6, interval: [0.13, 0.86] },
                 p: { worse: 1, better: 0.012 },
-                chosen: { own: { passed: 0, trials: 0 }, first: { passed: 0, trials: 0 } },
+                chosen: { own: passedOf(0, 0), first: passedOf(0, 0) },
                 ...{ fell: [], rose: [] },
               },
             },

@@ -48,11 +48,7 @@ type Sent = { id?: number | string; method: string; params: JsonObject };
 type Fault = (res: ServerResponse, sent: Sent, req: IncomingMessage) => unknown;
 
 const answers = (readOnlyHint: boolean): Record<string, JsonObject> => ({
-  initialize: {
-    protocolVersion: "2025-11-25",
-    capabilities: { tools: {} },
-    serverInfo: { name: "odd", version: "1" },
-  },
+  initialize: { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "odd", version: "1" } },
   "tools/list": { tools: [{ name: "read", inputSchema: { type: "object" }, annotations: { readOnlyHint } }] },
   "tools/call": { content: [{ type: "text", text: "Flour" }] },
 });

@@ -100,12 +100,7 @@ test("keeps the instructions of a server as an entry, and of _meta only what hos
     { ...tool("hinted"), ...own, _meta: { "anthropic/searchHint": "weather forecast" } },
     { ...tool("plain"), ...own },
     { ...tool("odd"), ...own },
-    {
-      ...tool("instructions:faulty"),
-      server: "faulty",
-      origin: "instructions",
-      description: "Ask before you delete.",
-    },
+    { ...tool("instructions:faulty"), server: "faulty", origin: "instructions", description: "Ask before you delete." },
   ]);
   expect(source.tools.map((one) => "_meta" in one)).toEqual([true, true, false, false, false]);
 });

@@ -32,10 +32,7 @@ describe("the pass-through", () => {
     expect((await passed.text()).replaceAll("msg_2", "msg_1")).toBe(direct);
     expect(service.requests[1]).toMatchObject({ body: { ...body(), stream: true }, headers });
     expect(tap.exchanges).toMatchObject([
-      {
-        request: { model: "m", opening: "Hi." },
-        reply: { id: "msg_2", text: "Hello.", stop: "done" },
-      },
+      { request: { model: "m", opening: "Hi." }, reply: { id: "msg_2", text: "Hello.", stop: "done" } },
     ]);
     expect(JSON.stringify(tap.exchanges)).not.toContain("secret");
   });

@@ -315,11 +315,7 @@ describe("the API's tool search", () => {
     expect(sent.map(({ input_schema: _, description: __, ...rest }) => rest)).toEqual([
       { name: "files_read", defer_loading: true },
       { name: "echo" },
-      {
-        type: "tool_search_tool_bm25_20251119",
-        name: "tool_search_tool_bm25",
-        cache_control: { type: "ephemeral" },
-      },
+      { type: "tool_search_tool_bm25_20251119", name: "tool_search_tool_bm25", cache_control: { type: "ephemeral" } },
     ]);
   });
 

@@ -28,11 +28,7 @@ it("turns what an attempt throws into a broken reply", async () => {
       createLimits(3, async () => {}),
       never,
     ),
-  ).toEqual({
-    kind: "broken",
-    stage: "model",
-    message: "the request could not be made: no such thing",
-  });
+  ).toEqual({ kind: "broken", stage: "model", message: "the request could not be made: no such thing" });
 });
 
 it("stops waiting when the signal aborts", async () => {

@@ -3,11 +3,7 @@ import { describe, expect, it } from "vitest";
 import { findProtocol } from "../../../src/evals/asking/hosts/passThrough.ts";
 import type { Protocol } from "../../../src/evals/asking/protocols/protocol.ts";
 
-const paths = {
-  messages: "/v1/messages",
-  responses: "/v1/responses",
-  completions: "/v1/chat/completions",
-};
+const paths = { messages: "/v1/messages", responses: "/v1/responses", completions: "/v1/chat/completions" };
 const protocol = (name: keyof typeof paths): Protocol => {
   const found = findProtocol(paths[name]);
   if (!found) throw new Error(name);

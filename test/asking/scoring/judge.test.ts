@@ -28,12 +28,7 @@ const answerOf = ({
   verdict = "met",
   evidence = "Which target size do you want?",
   reason = "It asks.",
-}: Answer) => ({
-  number,
-  evidence,
-  reason,
-  verdict,
-});
+}: Answer) => ({ number, evidence, reason, verdict });
 const saying = (...answers: Answer[]) => JSON.stringify({ answers: answers.map(answerOf) });
 const read = (text: string, questions: readonly JudgeQuestion[] = [asks], stop: "done" | "refused" = "done") =>
   readJudgment({ text, stop }, { transcript, questions });

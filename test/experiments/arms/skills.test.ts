@@ -4,7 +4,7 @@ import { type AboutSkills, withoutArm } from "../../../src/evals/base/types/run.
 import type { Score, Trial } from "../../../src/evals/base/types/trial.ts";
 import { SkillTally } from "../../../src/evals/experiments/arms/skills.ts";
 import { summarizer } from "../../../src/evals/experiments/run/summary.ts";
-import { aManifest, aTrial, passed } from "../../fakes/record.ts";
+import { aManifest, aTrial, passed, passedOf } from "../../fakes/record.ts";
 
 type Met = "yes" | "no" | "unknown";
 const graded = (...met: Met[]): Score => {
@@ -47,10 +47,10 @@ describe("what a skill is worth", () => {
     });
     const { net } = summary?.arms[1]?.against ?? {};
     expect(net?.change).toBeCloseTo(0.4, 9);
-    const allMet = { passed: 5, trials: 5 };
+    const allMet = passedOf(5, 5);
     expect(summary?.behaviors).toEqual([
       { case: "a", text: "sentence 1", met: [allMet, allMet] },
-      { case: "a", text: "sentence 2", met: [{ passed: 1, trials: 5 }, allMet] },
+      { case: "a", text: "sentence 2", met: [passedOf(1, 5), allMet] },
       { case: "b", text: "sentence 1", met: [allMet, allMet] },
     ]);
     // The gate looks at the arm with the skill only.
@@ -63,7 +63,7 @@ describe("what a skill is worth", () => {
       "a",
     );
     expect(suite?.arms?.[0]?.arms[1]).not.toHaveProperty("against");
-    expect(suite?.arms?.[0]?.behaviors?.[0]?.met[1]).toEqual({ passed: 0, trials: 0 });
+    expect(suite?.arms?.[0]?.behaviors?.[0]?.met[1]).toEqual(passedOf(0, 0));
     expect(suite?.ok).toBe(false);
   });
 
@@ -76,10 +76,7 @@ describe("what a skill is worth", () => {
       withSkill(inArm("head", "a", n, "yes"), "yes"),
       withSkill(inArm(withoutArm, "a", n, "yes"), "no"),
     ]);
-    expect(summaryOf(trials, "a")?.arms?.[0]?.arms).toMatchObject([
-      { passed: 5, trials: 5 },
-      { passed: 5, trials: 5 },
-    ]);
+    expect(summaryOf(trials, "a")?.arms?.[0]?.arms).toMatchObject([passedOf(5, 5), passedOf(5, 5)]);
   });
 
   it("counts no near miss as work, for the arm without the skill leaves it alone for nothing", () => {
@@ -92,7 +89,7 @@ describe("what a skill is worth", () => {
       return summaryOf(trials, "a")?.arms?.[0]?.arms;
     };
     expect(counted("(avoid skill:pdf)")).toMatchObject([{ trials: 0, notGradable: 5 }, { notGradable: 5 }]);
-    expect(counted("(avoid delete)")).toMatchObject([{ passed: 5, trials: 5 }, { against: { net: { change: 0 } } }]);
+    expect(counted("(avoid delete)")).toMatchObject([passedOf(5, 5), { against: { net: { change: 0 } } }]);
   });
 
   it("reports what the arms cost without the judge", () => {

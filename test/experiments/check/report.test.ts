@@ -6,6 +6,7 @@ import { checkNext, checkReason, type FollowUp } from "../../../src/evals/experi
 import { formNames, forms, runReport } from "../../../src/evals/experiments/run/report/forms.ts";
 import { exitText, leadLines, runStatus } from "../../../src/evals/experiments/run/report/status.ts";
 import { pipe, renderTerminal } from "../../../src/evals/reports/terminal.ts";
+import { passedOf } from "../../fakes/record.ts";
 import { checked, checkedRun, checkOf } from "../../reports/checks.ts";
 import { caseOf, manifest, passed } from "../../reports/samples.ts";
 
@@ -44,7 +45,7 @@ it.each([1, 3, 130])("calls a run regressed whatever the exit code: %d", (exitCo
 );
 
 it("shows a placebo as edits of the list of today", () => {
-  const moved = { base: { passed: 3, trials: 20 }, head: { passed: 17, trials: 20 }, p: 0.00001 };
+  const moved = { base: passedOf(3, 20), head: passedOf(17, 20), p: 0.00001 };
   const placebo = checkOf({
     ...{ kind: "changed", method: "placebo", trials: 20, cap: 20, net: null, selection: null },
     ...{ suite: null, calls: { base: 60, head: 60, ahead: 0, copies: 0, missing: 0 } },
@@ -153,7 +154,7 @@ describe("changes", () => {
     (label) => ({ label, before: "a" }),
   );
   const cases = [caseOf({ id: "one", input: "x", expected: "read | open" })];
-  const counts = { base: { passed: 9, trials: 9 }, head: { passed: 0, trials: 9 } };
+  const counts = { base: passedOf(9, 9), head: passedOf(0, 9) };
   const labels = (given: Partial<Parameters<typeof checkOf>[0]>) => {
     const blocks = blocksOf(checkedRun(checkOf({ kind: "no-regression", changes, ...given }), { cases }));
     const diffs = blocks.flatMap((block) => (block.kind === "details" ? block.blocks : [block]));

@@ -4,7 +4,7 @@ import type { RunManifest } from "../../../src/evals/base/types/run.ts";
 import { runSummarySchema } from "../../../src/evals/base/types/run.ts";
 import type { Broken, Score, Trial } from "../../../src/evals/base/types/trial.ts";
 import { summarizer } from "../../../src/evals/experiments/run/summary.ts";
-import { aManifest, aTrial, passed } from "../../fakes/record.ts";
+import { aManifest, aTrial, passed, passedOf } from "../../fakes/record.ts";
 import { aTool } from "../../fakes/suite.ts";
 
 const missed: Score = {
@@ -33,7 +33,7 @@ function manifest(plan: CheckPlan, deterministic = false): RunManifest {
 const compare = (changes: Partial<Extract<CheckPlan, { kind: "compare" }>> = {}): CheckPlan => ({
   ...{ kind: "compare", model: "scripted", cap: 40, families: 1, margin: 0.1 },
   baseline: { file: "evals/baselines/s.scripted.json", run: "run-0", acceptedAt: "2026-11-01T00:00:00.000Z" },
-  cases: ids.map((id) => ({ id, bank: { passed: 20, trials: 20 }, toolset: "old" })),
+  cases: ids.map((id) => ({ id, bank: passedOf(20, 20), toolset: "old" })),
   notes: ["Added (not compared): f"],
   ...changes,
 });
@@ -78,15 +78,15 @@ describe("the regression check of a run", () => {
       ...{ calls: { ahead: 26, base: 60, copies: 0, head: 60, missing: 0 }, canFall: { pass: 5, selection: 5 } },
       ...{ cap: 40, cases: 5, exitCode: 1, families: 1, flips: [], kind: "regressed", look: 1, looks: 8 },
       ...{ margin: 0.1, method: "pairs", missing: null },
-      modelDrift: { accepted: { passed: 100, trials: 100 }, direction: null, now: { passed: 60, trials: 60 }, p: 1 },
+      modelDrift: { accepted: passedOf(100, 100), direction: null, now: passedOf(60, 60), p: 1 },
       ...{ notes: ["Added (not compared): f"], orders: { count: 5, effect: 1 }, rate: "pass", reach: 50, rose: [] },
       ...{ suite: { down: 3, hasFallen: false, level: 0.00156, p: 0.125, rate: "pass", up: 0 }, suspects: [] },
       ...{ tested: 5, trials: 3 },
       changes: [
         { after: "Does read.", before: "Reads a file.", class: "description only", label: "read: description" },
       ],
-      flagged: [{ base: { passed: 8, trials: 8 }, case: "b", head: { passed: 0, trials: 8 }, p: 7.770007770007773e-5 }],
-      grew: [{ base: { passed: 0, trials: 60 }, expected: "read", head: { passed: 12, trials: 60 }, picked: "write" }],
+      flagged: [{ base: passedOf(8, 8), case: "b", head: passedOf(0, 8), p: 7.770007770007773e-5 }],
+      grew: [{ base: passedOf(0, 60), expected: "read", head: passedOf(12, 60), picked: "write" }],
       net: {
         ...{ cases: 5, change: -0.2, interval: [-0.518597706101807, 0.11859770610180698] },
         ...{ standardError: 0.13540064007726602, z: 2.353 },
@@ -177,7 +177,7 @@ describe("the regression check of a run", () => {
     const summary = summarize(compare(), failing);
     expect(summary.suites[0]?.verdict).toMatchObject({
       kind: "no-regression",
-      modelDrift: { accepted: { passed: 100, trials: 100 }, now: { passed: 0, trials: 60 }, direction: "down" },
+      modelDrift: { accepted: passedOf(100, 100), now: passedOf(0, 60), direction: "down" },
     });
     expect(summarize(compare(), trials(12)).suites[0]?.verdict).toMatchObject({ modelDrift: { direction: null } });
   });

@@ -9,7 +9,7 @@ import {
   comparisonDocument,
 } from "../../../src/evals/experiments/compare/report.ts";
 import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
-import { aTrial, passed } from "../../fakes/record.ts";
+import { aTrial, passed, passedOf } from "../../fakes/record.ts";
 import { aTool } from "../../fakes/suite.ts";
 import { checkOf } from "../../reports/checks.ts";
 
@@ -53,8 +53,8 @@ describe("which of two records is better", () => {
     const worse = compared(good, bad);
     expect(worse).toMatchObject({
       cases: 2,
-      base: { passed: 20, trials: 20 },
-      head: { passed: 10, trials: 20 },
+      base: passedOf(20, 20),
+      head: passedOf(10, 20),
       better: "base",
       check: { kind: "regressed", method: "records", net: { change: -0.5 }, flagged: [{ case: "a" }] },
       improved: [],
@@ -125,10 +125,10 @@ describe("which of two records is better", () => {
 
 describe("what is compared", () => {
   it("takes the counts of a baseline, which knows no confusions", () => {
-    const counts = new Map([["a", { passed: 20, trials: 20 }]]);
+    const counts = new Map([["a", passedOf(20, 20)]]);
     const base = side({ a: "" }, { seen: { kind: "counts", counts } });
     const found = compared(base, side({ a: none(5) }));
-    expect(found).toMatchObject({ base: { passed: 20, trials: 20 }, better: "base" });
+    expect(found).toMatchObject({ base: passedOf(20, 20), better: "base" });
     expect(found.check.grew).toEqual([]);
   });
 
@@ -136,7 +136,7 @@ describe("what is compared", () => {
     const head = side({ a: "ppb", b: "fff", c: "ppp" });
     const reworded = head.cases.map((one) => (one.id === "b" ? { ...one, hash: "another" } : one));
     const found = compared(side({ a: "ppp", b: "ppp", d: "ppp" }), { ...head, cases: reworded });
-    expect(found).toMatchObject({ cases: 1, base: { trials: 3 }, head: { passed: 2, trials: 2 } });
+    expect(found).toMatchObject({ cases: 1, base: { trials: 3 }, head: passedOf(2, 2) });
     expect(found.check.calls).toMatchObject({ base: 3, head: 3, missing: 1 });
     expect(found.check.grew).toEqual([]);
     expect(found.check.notes).toEqual([
@@ -156,9 +156,7 @@ describe("what is compared", () => {
     const moved = { ...head, cases: head.cases.map((one) => ({ ...one, toolset: "new" })), toolsets: { new: list } };
     const base = side({ a: all(6) }, { toolsets: { list: [aTool("append"), aTool("read"), aTool("write")] } });
     const { check } = compared(base, moved);
-    expect(check.grew).toEqual([
-      { expected: "read", picked: "write", base: { passed: 0, trials: 6 }, head: { passed: 6, trials: 6 } },
-    ]);
+    expect(check.grew).toEqual([{ expected: "read", picked: "write", base: passedOf(0, 6), head: passedOf(6, 6) }]);
     expect(check.changes).toEqual([
       { label: "write: description", before: "Does write.", after: "Reads too." },
       { label: "append: description", before: "Does append.", after: "Adds." },
@@ -199,16 +197,9 @@ const check = {
   ...{ look: 1, looks: 1, trials: 18, cap: 18, cases: 10 },
   net: { change: -0.084, interval: [-0.152, -0.031], standardError: 0.034, z: 1.76, cases: 10 },
   suite: { down: 21, up: 6, p: 0.003, level: 0.04 },
-  flagged: [{ case: "read-several", base: { passed: 20, trials: 20 }, head: { passed: 6, trials: 20 }, p: 0.0000023 }],
+  flagged: [{ case: "read-several", base: passedOf(20, 20), head: passedOf(6, 20), p: 0.0000023 }],
   missing: { base: 1, head: 2, recovered: { base: 0, head: 0 }, worst: -0.09, best: -0.08 },
-  grew: [
-    {
-      expected: "read_multiple_files",
-      picked: "read_text_file",
-      base: { passed: 0, trials: 20 },
-      head: { passed: 13, trials: 20 },
-    },
-  ],
+  grew: [{ expected: "read_multiple_files", picked: "read_text_file", base: passedOf(0, 20), head: passedOf(13, 20) }],
   changes: [
     {
       label: "read_multiple_files: description",
@@ -228,13 +219,13 @@ const report = {
   interleaved: false,
   comparisons: [
     {
-      ...{ kind: "compared", suite: "files", model: "anthropic:x", cases: 10, base: { passed: 190, trials: 198 } },
-      ...{ head: { passed: 173, trials: 199 }, better: "base", check },
-      improved: [{ case: "find", base: { passed: 4, trials: 20 }, head: { passed: 15, trials: 20 }, p: 0.0007 }],
+      ...{ kind: "compared", suite: "files", model: "anthropic:x", cases: 10, base: passedOf(190, 198) },
+      ...{ head: passedOf(173, 199), better: "base", check },
+      improved: [{ case: "find", base: passedOf(4, 20), head: passedOf(15, 20), p: 0.0007 }],
     },
     {
-      ...{ kind: "compared", suite: "files", model: "lexical", cases: 1, base: { passed: 1, trials: 1 } },
-      ...{ head: { passed: 1, trials: 1 }, better: "none" },
+      ...{ kind: "compared", suite: "files", model: "lexical", cases: 1, base: passedOf(1, 1) },
+      ...{ head: passedOf(1, 1), better: "none" },
       check: {
         ...check,
         kind: "no-regression",

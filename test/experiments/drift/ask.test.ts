@@ -6,6 +6,7 @@ import { baseline } from "../../../src/evals/experiments/baseline/accept.ts";
 import { report } from "../../../src/evals/experiments/reporting/report.ts";
 import { run } from "../../../src/evals/experiments/run/run.ts";
 import type { RunOptions } from "../../../src/evals/experiments/run/runOptions.ts";
+import { passedOf } from "../../fakes/record.ts";
 import type { MessagesBody } from "../../fixtures/endpoints/messages.ts";
 import { type EndpointAnswer, endpoint, project, runDefaults, toolList } from "../pipeline/project.ts";
 
@@ -76,10 +77,7 @@ describe("evals run --nightly", () => {
     expect(second.drift?.headline).toMatch(/^DRIFTED since about \d{4}-\d\d-\d\d \d\d:\d\d: read fell$/);
     expect(second.drift).toMatchObject({
       tonight: { night: second.summary.run, cases: { read: "0/3+0/7", list: "3/3", none: "3/3" } },
-      verdict: {
-        kind: "drifted",
-        alarm: { direction: "down", cases: [{ case: "read", before: { passed: 23, trials: 23 } }] },
-      },
+      verdict: { kind: "drifted", alarm: { direction: "down", cases: [{ case: "read", before: passedOf(23, 23) }] } },
     });
 
     model.read = "right";
@@ -104,7 +102,7 @@ describe("evals run --nightly", () => {
     const second = await nightly();
     expect(second.drift?.changes).toMatchObject({
       night: first.summary.run,
-      cases: [{ case: "read", before: { passed: 3, trials: 3 }, after: { passed: 0, trials: 10 } }],
+      cases: [{ case: "read", before: passedOf(3, 3), after: passedOf(0, 10) }],
       same: 2,
     });
     const io = world.io();
@@ -126,7 +124,7 @@ describe("evals run --nightly", () => {
     model.read = "wrong";
     const second = await nightly();
     expect(second.drift).toMatchObject({
-      changes: { night: earlier, cases: [{ case: "read", before: { passed: 3, trials: 3 } }], same: 2 },
+      changes: { night: earlier, cases: [{ case: "read", before: passedOf(3, 3) }], same: 2 },
       verdict: { nights: 2 },
     });
     const io = world.io();

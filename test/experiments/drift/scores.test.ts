@@ -18,10 +18,7 @@ const readPairs = (pairs: Pairs) => {
 };
 
 /** Passes of trials: `bank` and `nights` as text (`3/3 0/10`) or as pairs. */
-const history = (bank: Pairs, nights: Pairs): CaseHistory => ({
-  bank: readPairs(bank),
-  nights: readPairs(nights),
-});
+const history = (bank: Pairs, nights: Pairs): CaseHistory => ({ bank: readPairs(bank), nights: readPairs(nights) });
 
 const score = (one: CaseHistory, rho = 0) => caseScore(one, one.nights.length, rho).value;
 

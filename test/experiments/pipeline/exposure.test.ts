@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { runSummarySchema } from "../../../src/evals/base/types/run.ts";
 import { run } from "../../../src/evals/experiments/run/run.ts";
 import { variants } from "../../../src/evals/experiments/variants/ask.ts";
+import { passedOf } from "../../fakes/record.ts";
 import type { MessageAnswer, MessagesBody } from "../../fixtures/endpoints/messages.ts";
 import { startResponsesEndpoint } from "../../fixtures/endpoints/responses.ts";
 import { endpoint, experimentDefaults, project, runDefaults, toolList } from "./project.ts";
@@ -141,26 +142,20 @@ describe("several exposures", () => {
     const [one] = runSummarySchema.parse(JSON.parse(world.printed())).suites;
     expect(one?.totals).toMatchObject({ trials: 80, missing: 0, broken: 0 });
     expect(one?.arms?.[0]?.arms).toMatchObject([
-      { exposure: { kind: "all" }, passed: 40, trials: 40, chosen: { passed: 40, trials: 40 } },
+      { exposure: { kind: "all" }, passed: 40, trials: 40, chosen: passedOf(40, 40) },
       {
-        ...{ exposure: { kind: "names" }, passed: 20, chosen: { passed: 20, trials: 40 } },
+        ...{ exposure: { kind: "names" }, passed: 20, chosen: passedOf(20, 40) },
         ...{ discovery: { found: 20, trials: 40 }, requestsPerTrial: 2 },
         against: {
           verdict: "worse",
           comparisons: 2,
           net: { change: -0.5 },
-          fell: [{ case: "read", base: { passed: 20, trials: 20 }, head: { passed: 0, trials: 20 } }],
+          fell: [{ case: "read", base: passedOf(20, 20), head: passedOf(0, 20) }],
           rose: [],
         },
       },
     ]);
-    expect(one?.arms?.[0]?.choices[0]).toEqual({
-      expected: "read",
-      chosen: [
-        { passed: 20, trials: 20 },
-        { passed: 0, trials: 20 },
-      ],
-    });
+    expect(one?.arms?.[0]?.choices[0]).toEqual({ expected: "read", chosen: [passedOf(20, 20), passedOf(0, 20)] });
   });
 
   it("are reported side by side, before the cases", async () => {

@@ -75,10 +75,7 @@ describe("discovery", () => {
     expect(await discover(workspace({}))).toEqual(none);
     expect(
       await discover(workspace({ "project/.claude/skills": "a file", "home/.claude/skills/README.md": "" })),
-    ).toEqual({
-      ...none,
-      skipped: [{ file: "project/.claude/skills", reason: "it is not a folder" }],
-    });
+    ).toEqual({ ...none, skipped: [{ file: "project/.claude/skills", reason: "it is not a folder" }] });
   });
 
   it.each([

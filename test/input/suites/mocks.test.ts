@@ -56,13 +56,7 @@ describe("mocks", () => {
     const plain = await hash(`cases: [{ input: hi, id: a, ${expectRead} }]`);
     // Baselines hold this hash: what a suite does not use is not in it.
     const content = {
-      expect: {
-        argsMode: "partial",
-        avoid: [],
-        call: { tools: ["read"] },
-        extras: false,
-        kind: "tool",
-      },
+      expect: { argsMode: "partial", avoid: [], call: { tools: ["read"] }, extras: false, kind: "tool" },
       expectedBehavior: [],
       maxTurns: 1,
       messages: [{ content: "hi", role: "user" }],

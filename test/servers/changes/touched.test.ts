@@ -25,10 +25,7 @@ const cases: CurrentCases["cases"] = [
     turns: [{ content: "Hello" }, { content: "Read", expect: calls("read_file") }],
   },
 ];
-const record = {
-  cases: cases.map(({ id, hash }) => ({ id, hash, trials: 1, toolset: "a" })),
-  toolsets: { a: tools },
-};
+const record = { cases: cases.map(({ id, hash }) => ({ id, hash, trials: 1, toolset: "a" })), toolsets: { a: tools } };
 const touched = (now: readonly Tool[], current = cases) =>
   findTouched(record, { cases: current, toolsets: { b: now } }).map(({ id, why, tools: named }) =>
     [id, why, ...named].join(" "),

@@ -22,9 +22,7 @@ export const annotationCases: CasesOf<ToolSubject> = {
   },
   "annotation-contradiction": {
     clean: [annotated({ readOnlyHint: true, destructiveHint: false }), annotated({ destructiveHint: true })],
-    violations: {
-      "a read-only tool is not destructive": [annotated({ readOnlyHint: true, destructiveHint: true })],
-    },
+    violations: { "a read-only tool is not destructive": [annotated({ readOnlyHint: true, destructiveHint: true })] },
   },
   "annotation-against-verb": {
     clean: [

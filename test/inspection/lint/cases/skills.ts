@@ -209,10 +209,7 @@ export const skillCases: CasesOf<SkillSubject> = {
       "a skill named in the body exists": [aSkillWith({ body: "# Images\n\nThen load the picture-sender skill.\n" })],
     },
   },
-  "skill-title": {
-    clean: [aSkillWith({})],
-    violations: { "the body has a title": [without("title")] },
-  },
+  "skill-title": { clean: [aSkillWith({})], violations: { "the body has a title": [without("title")] } },
   "skill-situation": {
     clean: [aSkillWith({})],
     violations: { "the body states the situation": [without("situation")] },

@@ -213,8 +213,5 @@ export const versioningCases: CasesOf<VersionSubject> = {
       ],
     },
   },
-  "version-reworded": {
-    clean: [same, wider],
-    violations: { "a description stays as it was tested": [reworded] },
-  },
+  "version-reworded": { clean: [same, wider], violations: { "a description stays as it was tested": [reworded] } },
 };

@@ -176,9 +176,7 @@ describe("what is found", () => {
   });
 
   it("a failure without any content", () => {
-    expect(found(seen("valid", [failure(undefined)]))).toEqual({
-      "failure-not-bare": 'The failure says only "".',
-    });
+    expect(found(seen("valid", [failure(undefined)]))).toEqual({ "failure-not-bare": 'The failure says only "".' });
   });
 
   it("applies only rules that fit what was seen", () => {
