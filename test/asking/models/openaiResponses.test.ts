@@ -89,21 +89,14 @@ describe("tool search of the Responses API", () => {
       strict: false,
       parameters: tools[at]?.inputSchema,
     });
-    const description = (at: number) => ({ description: tools[at]?.description, defer_loading: true });
+    const namespace = (name: string, server: string, at: number, tool: string) => ({
+      ...{ type: "namespace", name, description: `The tools of the MCP server "${server}".` },
+      tools: [{ ...fn(at, tool), description: tools[at]?.description, defer_loading: true }],
+    });
     expect(sent).toEqual([
       fn(2, "echo"),
-      {
-        type: "namespace",
-        name: "demo",
-        description: 'The tools of the MCP server "demo".',
-        tools: [{ ...fn(0, "files_read"), ...description(0) }],
-      },
-      {
-        type: "namespace",
-        name: "git_hub",
-        description: 'The tools of the MCP server "git hub".',
-        tools: [{ ...fn(1, "issues"), ...description(1) }],
-      },
+      namespace("demo", "demo", 0, "files_read"),
+      namespace("git_hub", "git hub", 1, "issues"),
       { type: "tool_search" },
     ]);
   });

@@ -5,6 +5,7 @@ import {
   listDispatchedTools,
 } from "../../../src/evals/asking/scoring/dispatch.ts";
 import { createGrader } from "../../../src/evals/asking/scoring/score.ts";
+import { formatProblem } from "../../../src/evals/base/types/errors.ts";
 import type { Expectation } from "../../../src/evals/base/types/suite.ts";
 import type { Call, Turn } from "../../../src/evals/base/types/trial.ts";
 import { aTool, aToolset } from "../../fakes/suite.ts";
@@ -130,25 +131,10 @@ describe("checkDispatch", () => {
 
   it("finds a tool that is not listed and an argument that is not there, with the nearest", () => {
     const written = { execute_tol: { name: "name" }, execute_tool: { name: "nme", arguments: "payload" } };
-    expect(checkDispatch(written, [execute, search], location)).toEqual([
-      {
-        severity: "error",
-        message: 'dispatch: the tool "execute_tol" is not listed.',
-        hint: 'Did you mean "execute_tool"?',
-        location: { file: "execute_tol" },
-      },
-      {
-        severity: "error",
-        message: 'dispatch.execute_tool.name: "execute_tool" has no argument "nme".',
-        hint: 'Did you mean "name"?',
-        location: { file: "execute_tool.name" },
-      },
-      {
-        severity: "error",
-        message: 'dispatch.execute_tool.arguments: "execute_tool" has no argument "payload".',
-        hint: "Use one of: name, arguments.",
-        location: { file: "execute_tool.arguments" },
-      },
+    expect(checkDispatch(written, [execute, search], location).map(formatProblem)).toEqual([
+      'execute_tol: error: dispatch: the tool "execute_tol" is not listed.\n  Did you mean "execute_tool"?',
+      'execute_tool.name: error: dispatch.execute_tool.name: "execute_tool" has no argument "nme".\n  Did you mean "name"?',
+      'execute_tool.arguments: error: dispatch.execute_tool.arguments: "execute_tool" has no argument "payload".\n  Use one of: name, arguments.',
     ]);
     expect(checkDispatch(rules, [execute, search], location)).toEqual([]);
   });

@@ -29,28 +29,15 @@ describe("a file of labels", () => {
       criterion: "adds",
       label: "not met",
     });
-    expect(labels).toEqual([
-      {
-        id: "7",
-        line: 1,
-        criterion: "asks",
-        human: "met",
-        transcript: [
-          { of: "given", label: "the user says", text: "Go" },
-          { of: "done", label: "the transcript", text: "It asked." },
-        ],
-      },
-      {
-        id: "line 3",
-        line: 3,
-        criterion: "adds",
-        human: "not met",
-        transcript: [
-          { of: "done", label: "the model calls", text: 'add {"a":40}' },
-          { of: "done", label: "the call returned", text: "42" },
-          { of: "done", label: "the model says", text: "42" },
-        ],
-      },
+    const told = labels.map(({ transcript, ...one }) => ({
+      ...one,
+      transcript: transcript.map(({ of, label: what, text }) => `${of}: ${what}: ${text}`),
+    }));
+    const first = ["given: the user says: Go", "done: the transcript: It asked."];
+    const second = ['the model calls: add {"a":40}', "the call returned: 42", "the model says: 42"];
+    expect(told).toEqual([
+      { id: "7", line: 1, criterion: "asks", human: "met", transcript: first },
+      { id: "line 3", line: 3, criterion: "adds", human: "not met", transcript: second.map((one) => `done: ${one}`) },
     ]);
   });
 

@@ -65,11 +65,7 @@ describe("evals run --nightly", () => {
     expect(first).toMatchObject({ code: 0, asked: 9 });
     expect(first.suite?.verdict).toMatchObject({ kind: "unchanged" });
     expect(first.drift).toMatchObject({ nightly: true, uncounted: null, verdict: { nights: 1 } });
-    expect(first.suite?.cases.map(({ passed, trials, planned }) => [passed, trials, planned])).toEqual([
-      [3, 3, 3],
-      [3, 3, 3],
-      [3, 3, 3],
-    ]);
+    expect(first.suite?.cases.map((one) => [one.passed, one.trials, one.planned])).toEqual(Array(3).fill([3, 3, 3]));
 
     model.read = "wrong";
     const second = await nightly();
@@ -156,12 +152,8 @@ describe("evals run --nightly", () => {
   it("keeps both nights of two jobs that run at once", async () => {
     const both = await Promise.all([nightly(), nightly()]);
     const lines = readFileSync(nightsFileOf(world.dir), "utf8").trim().split("\n");
-    expect(
-      lines
-        .slice(1)
-        .map((line) => JSON.parse(line).night)
-        .sort(),
-    ).toEqual(both.map(({ summary }) => summary.run).sort());
+    const nights = lines.slice(1).map((line) => JSON.parse(line).night);
+    expect(nights.sort()).toEqual(both.map(({ summary }) => summary.run).sort());
   });
 
   it("ignores a night with too many unanswered trials", async () => {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { run } from "../../../src/evals/experiments/run/run.ts";
-import { endpoint, project, runDefaults } from "../pipeline/project.ts";
+import { endpoint, filesSuite, project, runDefaults } from "../pipeline/project.ts";
 
 describe("evals run", () => {
   it("records what decided the answers, every trial, and the reports", async () => {
@@ -53,14 +53,9 @@ describe("evals run", () => {
 
   it("judges a replay of the keyword search by its tools alone, too", async () => {
     const { io, write, records, manifest } = project();
-    write("evals/files.json", {
-      name: "files",
-      server: { tools: "../tools.json" },
-      cases: [
-        { id: "read", input: "Text of the file notes.txt", expect: { tool: "read", args: { path: "other.txt" } } },
-      ],
-    });
-    await run({ ...runDefaults }, io());
+    const expected = { tool: "read", args: { path: "other.txt" } };
+    write("evals/files.json", filesSuite([{ id: "read", input: "Text of the file notes.txt", expect: expected }]));
+    await run({ ...runDefaults, trials: 1 }, io());
     const [recorded = ""] = records();
     const world = io();
     await run({ ...runDefaults, model: [`replay:${recorded}`], trials: 1 }, world);
@@ -75,11 +70,7 @@ describe("evals run", () => {
   it("asks the paraphrases of a case in turn, the same in the same trial, and reports each", async () => {
     const { dir, io, write, records, manifest } = project();
     const input = ["Read notes.txt", "Show me notes.txt", "What is in notes.txt?"];
-    write("evals/files.json", {
-      name: "files",
-      server: { tools: "../tools.json" },
-      cases: [{ id: "read", input, trials: 7, expect: { tool: "read" } }],
-    });
+    write("evals/files.json", filesSuite([{ id: "read", input, trials: 7, expect: { tool: "read" } }]));
     const { started, model, asked } = await endpoint(({ messages }) =>
       JSON.stringify(messages).includes("Show me") ? { text: "No." } : undefined,
     );
@@ -159,11 +150,7 @@ describe("evals run", () => {
     await run(runDefaults, io());
     const [id = ""] = records();
     write("tools.json", [{ name: "read", inputSchema: { type: "object" } }]);
-    write("evals/files.json", {
-      name: "files",
-      server: { tools: "../tools.json" },
-      cases: [{ id: "read", input: "x", expect: { tool: "read" } }],
-    });
+    write("evals/files.json", filesSuite([{ id: "read", input: "x", expect: { tool: "read" } }]));
     await expect(run({ ...runDefaults, resume: id }, io())).rejects.toThrow(
       `The run ${id} cannot be resumed: the suite "files" was edited.`,
     );

@@ -157,24 +157,15 @@ cases:
 });
 
 describe("the id of a case", () => {
-  it("is a slug of the input: letters and digits, lower case, cut between words at 50 characters", async () => {
-    expect(
-      await idsOf(
-        "Wie wird das Wetter in Zürich?",
-        `${"word ".repeat(20)}`,
-        "x".repeat(80),
-        "天気は？",
-        "Ёлка, हिन्दी",
-        "?!",
-      ),
-    ).toEqual([
-      "wie-wird-das-wetter-in-zurich",
-      "word-word-word-word-word-word-word-word-word-word",
-      "x".repeat(50),
-      "天気は",
-      "ёлка-हिन्दी",
-      "case",
-    ]);
+  it.each([
+    ["Wie wird das Wetter in Zürich?", "wie-wird-das-wetter-in-zurich"],
+    ["word ".repeat(20), "word-word-word-word-word-word-word-word-word-word"],
+    ["x".repeat(80), "x".repeat(50)],
+    ["天気は？", "天気は"],
+    ["Ёлка, हिन्दी", "ёлка-हिन्दी"],
+    ["?!", "case"],
+  ])("is a slug of the input, lower case, cut between words at 50 characters: %s", async (input, id) => {
+    expect(await idsOf(input)).toEqual([id]);
   });
 
   it("is numbered when taken, and never equals a given one", async () => {
