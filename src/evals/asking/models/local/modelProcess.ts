@@ -60,7 +60,7 @@ class LoadedModel {
     private readonly model: Model,
     private readonly template: ChatTemplate,
     private readonly sampling: Sampling,
-    private readonly options: OpenOptions & { id: string },
+    private readonly options: OpenOptions & { id: string; flashAttention: "auto" | false },
   ) {}
 
   async ask(request: AskOptions, signal: AbortSignal): Promise<Answer> {
@@ -98,9 +98,13 @@ class LoadedModel {
     // A context takes no more threads than are allowed when it is made.
     this.llama.maxThreads = most;
     const threads = { ideal: most, min: 1 };
-    // The whole window of models that look back over a part of it: otherwise no prefix could be used twice.
-    const swaFullCache = true;
-    this.#context = await this.model.createContext({ contextSize: this.#contextSize, threads, swaFullCache });
+    this.#context = await this.model.createContext({
+      contextSize: this.#contextSize,
+      threads,
+      // The whole window of models that look back over a part of it: otherwise no prefix could be used twice.
+      swaFullCache: true,
+      flashAttention: this.options.flashAttention,
+    });
     this.#sequence = this.#context.getSequence();
   }
 
@@ -266,7 +270,10 @@ async function open(options: OpenOptions): Promise<LoadedModel> {
   const engine = `node-llama-cpp ${version}${llama.gpu ? ` (${llama.gpu})` : ""}`;
   const corrected = template.corrections.length > 0 && { corrected: [...template.corrections] };
   send({ loaded: { sha256, engine, template: { sha256: template.sha256, ...corrected }, ...sampling } });
-  return new LoadedModel(library, llama, model, template, sampling, { ...options, id: `${sha256} ${engine}` });
+  // On a CPU, it adds up in parts, one for each thread, and a reply would depend on what else was running.
+  const flashAttention = llama.gpu ? "auto" : false;
+  const id = `${sha256} ${engine} ${flashAttention}`;
+  return new LoadedModel(library, llama, model, template, sampling, { ...options, id, flashAttention });
 }
 
 function readTemplate(source: string, tokens: { bos: string; eos: string }, file: string): ChatTemplate {
