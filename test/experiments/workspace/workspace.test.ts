@@ -38,11 +38,8 @@ describe("withWorkspace", () => {
         expect(workspace.suites.map(({ name }) => name)).toEqual(["live"]);
         expect(workspace.cases[0]?.toolset.tools.map(({ name }) => name)).toContain("echo");
         expect([...workspace.servers.keys()]).toEqual(["live"]);
-        expect([workspace.models[0]?.id, workspace.judge, workspace.judgeFigure]).toEqual([
-          "lexical-2",
-          undefined,
-          undefined,
-        ]);
+        expect(workspace.models[0]?.id).toBe("lexical-2");
+        expect([workspace.judge, workspace.judgeFigure]).toEqual([undefined, undefined]);
         opened.push(await acquire(workspace));
         return "used";
       },
@@ -67,12 +64,7 @@ describe("withWorkspace", () => {
     const { io } = project({ "evals/dead.json": dead });
     const world = io();
     const cases = await withWorkspace(options, world, async (workspace) => workspace.cases);
-    expect(cases.map(({ suite, unavailable }) => [suite.name, unavailable?.stage])).toEqual([
-      ["dead", "server"],
-      ["files", undefined],
-      ["files", undefined],
-      ["files", undefined],
-    ]);
+    expect(cases.map(({ unavailable }) => unavailable?.stage)).toEqual(["server", undefined, undefined, undefined]);
     expect(world.warned()).toContain("exited with code 1");
     const only = withWorkspace({ ...options, only: { suite: "dead" } }, io(), async () => "used");
     await expect(only).rejects.toMatchObject({ exitCode: 3 });
@@ -105,7 +97,6 @@ describe("withWorkspace", () => {
   });
 
   it("ignores the mocks of an excluded case", async () => {
-    const list = { name: "list", inputSchema: { type: "object" } };
     const mocks = { create: [{ result: "made" }] };
     const suite = (tool: string) => ({
       name: "mocked",
@@ -115,7 +106,7 @@ describe("withWorkspace", () => {
         { id: "listed", input: "b", expect: { tool: "list" } },
       ],
     });
-    const files = (tool: string) => ({ "evals/mocked.json": suite(tool), "evals/tools.json": [list] });
+    const files = (tool: string) => ({ "evals/mocked.json": suite(tool), "evals/tools.json": [other] });
     const open = (tool: string) => {
       const { io } = project(files(tool));
       const given = { ...options, paths: ["evals/mocked.json"] };
@@ -174,25 +165,20 @@ describe("withWorkspace", () => {
       problems: [{ location: { file: "evals/wrong.json" } }, { location: { file: "evals/wrong.json" } }],
     });
     expect(used).toBe(false);
-    await expect(withWorkspace({ ...options, case: ["nothing"] }, io(), async () => {})).rejects.toThrow(
-      'No case matches "nothing".\n  The ids are: ',
-    );
-    await expect(withWorkspace({ ...options, case: ["nnoe"] }, io(), async () => {})).rejects.toThrow(
-      'No case matches "nnoe".\n  Did you mean "none"? The ids are: ',
-    );
-    write("evals/wrong.json", { ...live, name: "long", cases: [{ ...live.cases[0], id: "echo-mention-of-gardens" }] });
-    await expect(withWorkspace({ ...options, case: ["menton"] }, io(), async () => {})).rejects.toThrow(
-      'No case matches "menton".\n  Did you mean "mention"? The ids are: ',
-    );
-    await expect(withWorkspace({ ...options, skill: ["pdf"] }, io(), async () => {})).rejects.toThrow(
-      'No skill "pdf" was found.',
-    );
-    write(".claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads PDF files.\n---\n");
-    await expect(withWorkspace({ ...options, skill: ["pdf"] }, io(), async () => {})).rejects.toThrow(
-      'No eval files are in the package of "pdf".\n  Write evals/evals.json in the package: ',
-    );
-    await expect(withWorkspace({ ...options, judge: "lexical" }, io(), async () => {})).rejects.toThrow(
-      "lexical-2 cannot be a judge",
-    );
+  });
+
+  it.each([
+    [{ case: ["nothing"] }, 'No case matches "nothing".\n  The ids are: '],
+    [{ case: ["nnoe"] }, 'No case matches "nnoe".\n  Did you mean "none"? The ids are: '],
+    [{ case: ["menton"] }, 'No case matches "menton".\n  Did you mean "mention"? The ids are: '],
+    [{ skill: ["csv"] }, 'No skill "csv" was found.'],
+    [{ skill: ["pdf"] }, 'No eval files are in the package of "pdf".\n  Write evals/evals.json in the package: '],
+    [{ judge: "lexical" }, "lexical-2 cannot be a judge"],
+  ])("refuses %j", async (given, message) => {
+    const { io } = project({
+      "evals/long.json": { ...live, name: "long", cases: [{ ...live.cases[0], id: "echo-mention-of-gardens" }] },
+      ".claude/skills/pdf/SKILL.md": "---\nname: pdf\ndescription: Reads PDF files.\n---\n",
+    });
+    await expect(withWorkspace({ ...options, ...given }, io(), async () => {})).rejects.toThrow(message);
   });
 });

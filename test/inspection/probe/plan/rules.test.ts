@@ -13,6 +13,10 @@ const found = (observation: ProbeObservation) =>
 const ok = (observation: ProbeObservation) =>
   checkRules(observation).flatMap(({ rule, result }) => (result === "ok" ? [rule.id] : []));
 
+const valid = (call: Parameters<typeof seen>[1][number], changes?: Parameters<typeof seen>[2]) =>
+  seen("valid", [call], changes);
+const unstructured = (why: string) => ({ "failure-structured": `The failure is not a structured outcome: ${why}` });
+
 const structured = { success: false, error: "There is no file x.", retry_hint: "List the files first." };
 const total = { type: "object", properties: { total: { type: "number" } }, required: ["total"] };
 const adding = probed({ type: "object" }, { outputSchema: total });
@@ -20,78 +24,65 @@ const unsure = probed({ type: "object" }, { readOnly: false });
 const image = { type: "image", mimeType: "image/png", bytes: 3 };
 
 const cases: [string, ProbeObservation, Record<string, string>][] = [
-  ["a text", seen("valid", [result("done")]), {}],
-  ["no answer", seen("valid", [broken("timeout", true)]), { "answers-in-time": "The call was not answered in time." }],
-  ["no answer of a tool asked to wait", seen("valid", [broken("timeout", true)], { args: { waitMs: 60_000 } }), {}],
+  ["a text", valid(result("done")), {}],
+  ["no answer", valid(broken("timeout", true)), { "answers-in-time": "The call was not answered in time." }],
+  ["no answer of a tool asked to wait", valid(broken("timeout", true), { args: { waitMs: 60_000 } }), {}],
   [
     "no answer of a tool that is asked not to wait",
-    seen("valid", [broken("timeout", true)], { args: { delay: 0, count: 9 } }),
+    valid(broken("timeout", true), { args: { delay: 0, count: 9 } }),
     { "answers-in-time": "The call was not answered in time." },
   ],
   [
     "no answer of a tool that waits by its defaults",
-    seen("valid", [broken("timeout", true)], {
+    valid(broken("timeout", true), {
       tool: probed({ type: "object", properties: { duration: { type: "number", default: 10 } } }),
       args: {},
     }),
     {},
   ],
-  ["a crash", seen("valid", [broken("server", false)]), { survives: "The call ended the server." }],
-  [
-    "a crash after it",
-    seen("valid", [{ ...result("done"), alive: false }]),
-    { survives: "The call ended the server." },
-  ],
+  ["a crash", valid(broken("server", false)), { survives: "The call ended the server." }],
+  ["a crash after it", valid({ ...result("done"), alive: false }), { survives: "The call ended the server." }],
   [
     "an answer that cannot be read",
-    seen("valid", [broken("server", true)]),
+    valid(broken("server", true)),
     { "well-formed": "The answer is not a list of content items." },
   ],
-  ["no content", seen("valid", [result(undefined)]), { "not-empty": "The result has no content items." }],
-  ["null", seen("valid", [result("null")]), { "not-empty": "The result is only null." }],
-  ["an empty object", seen("valid", [result(" {} ")]), { "not-empty": "The result is only {}." }],
-  ["an empty list, which is an answer", seen("valid", [result("[]")]), {}],
-  ["an empty text", seen("valid", [result("")]), {}],
-  ["an image", seen("valid", [result("a picture", { content: [{ type: "text", text: "a picture" }, image] })]), {}],
-  ["an image without a text", seen("valid", [result("", { content: [image] })]), {}],
-  ["the structured failure", seen("valid", [failure(structured)]), {}],
-  ["the structured failure with a code", seen("valid", [failure({ ...structured, code: "NOT_FOUND" })]), {}],
-  ["the structured failure that is not marked", seen("valid", [result(structured)]), {}],
+  ["no content", valid(result(undefined)), { "not-empty": "The result has no content items." }],
+  ["null", valid(result("null")), { "not-empty": "The result is only null." }],
+  ["an empty object", valid(result(" {} ")), { "not-empty": "The result is only {}." }],
+  ["an empty list, which is an answer", valid(result("[]")), {}],
+  ["an empty text", valid(result("")), {}],
+  ["an image", valid(result("a picture", { content: [{ type: "text", text: "a picture" }, image] })), {}],
+  ["an image without a text", valid(result("", { content: [image] })), {}],
+  ["the structured failure", valid(failure(structured)), {}],
+  ["the structured failure with a code", valid(failure({ ...structured, code: "NOT_FOUND" })), {}],
+  ["the structured failure that is not marked", valid(result(structured)), {}],
   [
     "the structured failure in structured content only",
-    seen("valid", [failure("failed: see structured", { structuredContent: structured })]),
+    valid(failure("failed: see structured", { structuredContent: structured })),
     { "mirrored-as-text": "The text does not contain the structured content." },
   ],
   [
     "a code in lower case, an empty hint",
-    seen("valid", [failure({ ...structured, retry_hint: " ", code: "not found" })]),
-    {
-      "failure-structured":
-        "The failure is not a structured outcome: retry_hint is invalid: it is blank; code is invalid: it is not in UPPER_CASE.",
-    },
+    valid(failure({ ...structured, retry_hint: " ", code: "not found" })),
+    unstructured("retry_hint is invalid: it is blank; code is invalid: it is not in UPPER_CASE."),
   ],
   [
     "a failure as plain text",
-    seen("valid", [failure("ENOENT: /x")]),
-    {
-      "failure-structured":
-        "The failure is not a structured outcome: it is plain text, not an object with success, error and retry_hint.",
-    },
+    valid(failure("ENOENT: /x")),
+    unstructured("it is plain text, not an object with success, error and retry_hint."),
   ],
   [
     "an error object of another shape",
-    seen("valid", [failure({ error: "no file x" })]),
-    {
-      "failure-structured":
-        "The failure is not a structured outcome: success must be false; retry_hint is missing: expected text.",
-    },
+    valid(failure({ error: "no file x" })),
+    unstructured("success must be false; retry_hint is missing: expected text."),
   ],
-  ["a method that is not supported", seen("valid", [failure("MCP error -32601: act needs a task")]), {}],
+  ["a method that is not supported", valid(failure("MCP error -32601: act needs a task")), {}],
   ["a plain refusal", seen("missing", [failure("MCP error -32602: text is required")], { parameter: "text" }), {}],
   [
     "a refusal that means to be structured",
     seen("missing", [failure({ success: false, error: "text is required" })], { parameter: "text" }),
-    { "failure-structured": "The failure is not a structured outcome: retry_hint is missing: expected text." },
+    unstructured("retry_hint is missing: expected text."),
   ],
   [
     "a missing parameter that is not missed",
@@ -105,7 +96,7 @@ const cases: [string, ProbeObservation, Record<string, string>][] = [
   ],
   [
     "structured content that breaks its schema",
-    seen("valid", [result({ total: "1" }, { structuredContent: { total: "1" } })], { tool: adding }),
+    valid(result({ total: "1" }, { structuredContent: { total: "1" } }), { tool: adding }),
     {
       "output-schema":
         'The structured content violates the outputSchema: structuredContent.total must be number, got "1".',
@@ -113,23 +104,17 @@ const cases: [string, ProbeObservation, Record<string, string>][] = [
   ],
   [
     "a schema, and no structured content",
-    seen("valid", [result("1")], { tool: adding }),
+    valid(result("1"), { tool: adding }),
     { "output-schema": "The structured content violates the outputSchema: there is none." },
   ],
-  ["a failure, which needs no outputSchema", seen("valid", [failure(structured)], { tool: adding }), {}],
+  ["a failure, which needs no outputSchema", valid(failure(structured), { tool: adding }), {}],
   [
     "structured content paraphrased in the text",
-    seen("valid", [
-      result("It is 12.5 degrees in Bonn.", { structuredContent: { degrees: 12.5, at: { city: "Bonn" } } }),
-    ]),
+    valid(result("It is 12.5 degrees in Bonn.", { structuredContent: { degrees: 12.5, at: { city: "Bonn" } } })),
     {},
   ],
-  ["empty structured content", seen("valid", [result("", { structuredContent: { content: "" } })]), {}],
-  [
-    "a mirrored text of two lines",
-    seen("valid", [result({ a: 'x\n"y"' }, { structuredContent: { a: 'x\n"y"' } })]),
-    {},
-  ],
+  ["empty structured content", valid(result("", { structuredContent: { content: "" } })), {}],
+  ["a mirrored text of two lines", valid(result({ a: 'x\n"y"' }, { structuredContent: { a: 'x\n"y"' } })), {}],
   ["twice the same", seen("repeat", [result("done"), result("done")]), {}],
   [
     "twice, and a failure the second time",
@@ -166,22 +151,22 @@ describe("what is found", () => {
   });
 
   it.each(uninformative)("an uninformative failure: %j", (text) => {
-    expect(found(seen("valid", [failure(text)]))).toEqual({
+    expect(found(valid(failure(text)))).toEqual({
       "failure-not-bare": `The failure says only ${JSON.stringify(text)}.`,
     });
   });
 
   it.each(informative)("an informative failure: %j", (text) => {
-    expect(Object.keys(found(seen("valid", [failure(text)])))).toEqual(["failure-structured"]);
+    expect(Object.keys(found(valid(failure(text))))).toEqual(["failure-structured"]);
   });
 
   it("a failure without any content", () => {
-    expect(found(seen("valid", [failure(undefined)]))).toEqual({ "failure-not-bare": 'The failure says only "".' });
+    expect(found(valid(failure(undefined)))).toEqual({ "failure-not-bare": 'The failure says only "".' });
   });
 
   it("applies only rules that fit what was seen", () => {
-    expect(ok(seen("valid", [result("done")]))).toEqual(["answers-in-time", "survives", "well-formed", "not-empty"]);
-    expect(ok(seen("valid", [broken("server", false)]))).toEqual([]);
+    expect(ok(valid(result("done")))).toEqual(["answers-in-time", "survives", "well-formed", "not-empty"]);
+    expect(ok(valid(broken("server", false)))).toEqual([]);
     expect(ok(seen("repeat", [result("done")]))).not.toContain("repeats");
   });
 });
