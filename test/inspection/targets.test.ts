@@ -42,6 +42,7 @@ for (const name of ["clone", "neighbor"])
 file("repositories/clone/.git/HEAD", "ref: refs/heads/main\n");
 file("more/none.json", suite("none", { skills: ["."] }));
 file("wrong/unregistered.json", suite("unregistered", { server: { config: "../.mcp.json", name: "onee" } }));
+file("off.json", { mcpServers: { off: { ...command, disabled: true }, one: command } });
 file(".mcp.json", { mcpServers: { one: command, "my two": { url: "https://example.com/mcp" } } });
 file("empty.json", { mcpServers: {} });
 file("broken.json", "{");
@@ -68,6 +69,8 @@ const registered = { server: { config: ".mcp.json", name: "one" }, via: ".mcp.js
 const one = { ...registered, name: "one", flags: "--config .mcp.json --name one" };
 const flagsOfTwo = "--config .mcp.json --name 'my two'";
 const two = { ...registered, name: "my two", server: { config: ".mcp.json", name: "my two" }, flags: flagsOfTwo };
+const inOff = { via: "off.json", server: { config: "off.json", name: "one" } };
+const off = { ...one, ...inOff, flags: "--config off.json --name one" };
 /** A server that no file registers. */
 const given = (name: string, server: object, flags: string) => ({ name, server, flags, suites: [] });
 const shared = { name: "a", server: command, flags: "evals/a.json", via: "evals/a.json", suites: ["a", "b"] };
@@ -97,6 +100,7 @@ const cases: [string, TargetOptions, unknown[]][] = [
     [given(`\${HOST}/mcp`, { url: `\${HOST}/mcp` }, `--url '\${HOST}/mcp'`)],
   ],
   ["--config", { config: [".mcp.json"] }, [one, two]],
+  ["--config with a disabled entry", { config: ["off.json"] }, [off]],
   ["--config with --name", { config: [".mcp.json"], name: ["one"] }, [one]],
   ["--tools", { tools: ["evals/list.json"] }, [{ list: "evals/list.json", suites: [] }]],
   ["--skills", { skills: ["more"] }, [{ skills: "more" }]],

@@ -147,6 +147,11 @@ export function findEntry({ entries, location }: HostFile, name: string): Json {
   return entry;
 }
 
+/** The names of the enabled servers of a file, in its order. */
+export function listEnabled({ entries }: HostFile): string[] {
+  return [...entries].flatMap(([name, entry]) => (isJsonObject(entry) && entry.disabled === true ? [] : [name]));
+}
+
 /** The error for a name that is not registered. `place` is absent if there are several files. */
 export function unknownServer(name: string, names: readonly string[], location?: Location): EvalsError {
   const meant = didYouMean(name, names, undefined);

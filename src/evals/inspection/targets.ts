@@ -7,7 +7,7 @@ import type { Io } from "../base/types/io.ts";
 import type { Suite } from "../base/types/suite.ts";
 import type { Configuration, ServerSpec } from "../base/types/suiteFile.ts";
 import { claimServer, requireTrust } from "../experiments/workspace/trust.ts";
-import { findEntry, type HostFile, readHostFile, unknownServer } from "../input/hostFiles.ts";
+import { findEntry, type HostFile, listEnabled, readHostFile, unknownServer } from "../input/hostFiles.ts";
 import { findOfferedFolder, realPath } from "../input/parsing/folders.ts";
 import { discover, type NamedBy, recognize } from "../input/suites/discover.ts";
 import { expandVariables, type LiveServer } from "../servers/spec.ts";
@@ -228,7 +228,8 @@ async function resolveConfigs(files: readonly string[], names: readonly string[]
     const known = all.map(({ name }) => name);
     throw unknownServer(missing, known, hosts.length === 1 ? hosts[0]?.location([]) : undefined);
   }
-  const selected = all.filter(({ name }) => names.length === 0 || names.includes(name));
+  const selected = all.filter(({ host, name }) => (names.length > 0 ? names : listEnabled(host)).includes(name));
+  if (all.length > 0 && selected.length === 0) throw usageError("All servers are disabled.", "Name one with --name.");
   return selected.map(({ host, name }) => ({
     kind: "server",
     name,

@@ -90,7 +90,7 @@ async function listServer(target: ServerTarget, io: Io): Promise<ListedSource> {
   const runner = "command" in spec ? findRunner(spec) : undefined;
   const explainWait = () => io.errIsTerminal && io.err(printableLines(describeWait(target.name, runner)));
   const wait = setTimeout(explainWait, quietMs);
-  const connection = await connect(spec, { name: target.name, dir, env: io.env, signal: io.signal })
+  const connection = await connect(spec, { name: target.name, dir, env: io.env, signal: io.signal, unset: warnings })
     .catch(async (error) => {
       throw await nameRegistration(error, target, io);
     })

@@ -211,7 +211,7 @@ class ConnectedServer implements Connection {
         );
       }
       const { link } = this.#session;
-      throw failureToError(this.name, link, classifyFailure(error, link, this.limits.startMs));
+      throw failureToError(this, link, classifyFailure(error, link, this.limits.startMs));
     }
   }
 

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Client, ElicitResult } from "@modelcontextprotocol/client";
 import { compileSchema } from "../base/jsonSchema/validate.ts";
 import { quote } from "../base/text/text.ts";
-import { EvalsError, exitCodes } from "../base/types/errors.ts";
+import { EvalsError, exitCodes, type Problem } from "../base/types/errors.ts";
 import type { JsonObject } from "../base/types/json.ts";
 import type { AnswerElicitation } from "../base/types/tool.ts";
 import { findKnownError } from "./diagnosis/signatures.ts";
@@ -27,6 +27,8 @@ export type ConnectContext = {
   revision?: string;
   /** Whether what the server asks the user can be answered. */
   elicits?: boolean;
+  /** What was found missing in the spec, such as a variable: a likely cause of a failure that has no other. */
+  unset?: readonly Problem[];
 };
 
 /** A connected client, and its link. */
@@ -163,7 +165,7 @@ async function open(
   } catch (error) {
     const failure = classifyFailure(error, link, limitMs);
     await link.close();
-    const reason = attempt.refusal ?? failureToError(context.name, link, failure);
+    const reason = attempt.refusal ?? failureToError(context, link, failure);
     const next = failure === "cancelled" ? undefined : findNext(failure, attempt);
     if (next) throw new Again(reason, next.sse ? { ...next, refusal: reason } : next, findUnanswered(error));
     throw reason;
@@ -238,12 +240,14 @@ export function classifyFailure(error: unknown, link: Link, limitMs: number): Fa
   return link.lost.aborted ? { kind: "lost", reason: String(link.lost.reason) } : { kind: "error", error };
 }
 
+type Named = Pick<ConnectContext, "name" | "unset">;
 /** The error message of a failure. */
-export function failureToError(name: string, link: Link, failure: Failure | "cancelled"): EvalsError {
+export function failureToError({ name, unset = [] }: Named, link: Link, failure: Failure | "cancelled"): EvalsError {
   if (failure === "cancelled") return serverError(`The start of server "${name}" was cancelled.`);
   if (failure.kind === "error" && failure.error instanceof EvalsError) return failure.error;
   const { message, hint, isExplained = false } = link.explain(failure);
-  return new ServerFailure(`Server "${name}" ${message}`, hint, isExplained, link.start?.());
+  const more = isExplained ? [] : unset.map((one) => `${one.message} ${one.hint ?? ""}`);
+  return new ServerFailure(`Server "${name}" ${message}`, [hint, ...more].join("\n"), isExplained, link.start?.());
 }
 
 /** The failure of a server: whether its cause is known, and the facts of its start if it is a local one. */

@@ -2,10 +2,10 @@ import { basename, extname, resolve } from "node:path";
 import { sumOf } from "../base/collections.ts";
 import { EvalsError, messageOf, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
-import { isJsonObject, type JsonObject } from "../base/types/json.ts";
+import type { JsonObject } from "../base/types/json.ts";
 import type { Configuration, ServerSpec } from "../base/types/suiteFile.ts";
 import type { CallOutcome, OfferedTool, Tool, ToolServer } from "../base/types/tool.ts";
-import { type HostFile, readHostFile } from "../input/hostFiles.ts";
+import { type HostFile, listEnabled, readHostFile } from "../input/hostFiles.ts";
 import { connect } from "./connect.ts";
 import { nameTool } from "./host.ts";
 import { resolveServer, type ServerWorld, serverError } from "./spec.ts";
@@ -82,7 +82,7 @@ export async function openSource(parts: SourceParts, io: ServerWorld & Pick<Io, 
     const { spec, dir, warnings: found } = await resolveServer(written, shown, parts.dir, io, host);
     warnings.push(...found);
     const registered = "config" in written ? written.name : undefined;
-    const context = { name: registered ?? shown, dir, env, elicits: parts.elicits === true };
+    const context = { name: registered ?? shown, dir, env, elicits: parts.elicits === true, unset: found };
     const server = await keep(connect(spec, { ...context, signal }));
     const { name = fallback, protocol: revision } = server.about;
     const known = typeof revision === "string" ? { revision } : {};
@@ -225,11 +225,6 @@ export function nameInConfiguration(server: string, tool: string): string {
 /** The tools of a server under their names in the configuration. */
 function nameTools(server: string, tools: readonly Tool[]): (Tool & Pick<OfferedTool, "ownName" | "server">)[] {
   return tools.map((tool) => ({ ...tool, name: nameInConfiguration(server, tool.name), ownName: tool.name, server }));
-}
-
-/** The names of the enabled servers of a file, in its order. */
-function listEnabled({ entries }: HostFile): string[] {
-  return [...entries].flatMap(([name, entry]) => (isJsonObject(entry) && entry.disabled === true ? [] : [name]));
 }
 
 /** A server of a configuration, or why it is not available. */
