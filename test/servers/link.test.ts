@@ -23,6 +23,20 @@ it.each<[string, object]>([
   expect(explainRefusal(text)?.fault).toBe(`sent a message that JSON-RPC does not permit: ${fault}: ${text}`);
 });
 
+it("names a message that is not alone on its line, and an answer to no request", () => {
+  const [text, isAsked] = [JSON.stringify(valid), (id: string) => id === "1"];
+  for (const line of [`INFO: ${text}`, text + text, '"jsonrpc": "2.0",'])
+    expect(explainRefusal(line)).toEqual({
+      fault: `sent a message that is not one line of JSON: ${line}`,
+      answers: false,
+    });
+  expect(explainRefusal(text, isAsked)).toBeUndefined();
+  expect(explainRefusal(JSON.stringify({ ...valid, id: "1" }), isAsked)).toBeUndefined();
+  const stray = JSON.stringify({ ...valid, id: 7 });
+  const fault = `sent an answer to no request (its id is another one): ${stray}`;
+  expect(explainRefusal(stray, isAsked)).toEqual({ fault, answers: false });
+});
+
 it.each([[[valid]], [[{ jsonrpc: "2.0", method: "ping" }, valid]], [[valid, 7]]])("names a batch: %j", (batch) => {
   const text = JSON.stringify(batch);
   expect(explainRefusal(text)?.fault).toBe(`sent a batch, which the protocol does not have: ${text}`);

@@ -227,6 +227,38 @@ it("an answer that the client refuses is named with its fault", async () => {
   expect(outcome).toMatchObject({ message: expect.stringContaining('it has both "result" and "error"') });
 });
 
+describe("an answer that the client refuses or passes over is named", () => {
+  const event = (data: string) => (res: ServerResponse) =>
+    refuse(res, 200, `data: ${data}\n\n`, { "content-type": "text/event-stream" });
+  const json = (body: Json) => (res: ServerResponse) => refuse(res, 200, body, { "content-type": "application/json" });
+  const result = { jsonrpc: "2.0", id: 2, result: {} };
+  it.each<[string, (res: ServerResponse) => boolean]>([
+    ['it has both "result" and "error"', event(JSON.stringify({ ...result, error: null }))],
+    ["sent a message that is not one line of JSON", event('{"jsonrpc":"2.0",')],
+    ["sent an answer to no request", event(JSON.stringify({ ...result, id: 99 }))],
+    ["sent an answer to no request", json({ ...result, id: 99 })],
+    [
+      "ended the stream of its answer without one",
+      event('{"jsonrpc":"2.0","method":"notifications/message","params":{}}'),
+    ],
+    ['sent "{\\"status\\":\\"ok\\"}" for an answer', json({ status: "ok" })],
+    ["sent nothing for an answer", json("")],
+    ["accepted a request (HTTP 202) without an answer", (res) => refuse(res, 202, "")],
+  ])("%s", async (fault, answer) => {
+    const sut = await startOdd((res, { method }) => method === "tools/call" && answer(res), false);
+    const server = await open({ url: sut.url, callTimeoutMs: 500 });
+    const message = expect.stringContaining(fault);
+    expect(await server.call("read", {}, never)).toMatchObject({ kind: "broken", message });
+  });
+});
+
+test("a failure with no known cause names the variables that are not set", async () => {
+  const unset = [{ severity: "warning", message: 'Server "sut" uses HOST.', hint: "Set HOST." }] as const;
+  const url = await listen((_, res) => res.writeHead(500).end());
+  const connecting = connect({ url }, { name: "sut", dir: ".", env: {}, signal: never, unset });
+  await expect(connecting).rejects.toThrow('See the log of the server.\n  Server "sut" uses HOST. Set HOST.');
+});
+
 describe("the question for the protocol revision", () => {
   const json = { "content-type": "application/json" };
   // Asked at once, because some are waited for.

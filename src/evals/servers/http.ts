@@ -3,18 +3,18 @@ import { createPatientFetch, type Fetch } from "../base/network.ts";
 import { decodePercent } from "../base/secrets/secrets.ts";
 import { cut, quoteWhole } from "../base/text/text.ts";
 import { messageOf, usageError } from "../base/types/errors.ts";
-import { isJsonObject, parseJsonText, unmarkWholes } from "../base/types/json.ts";
+import { isJsonObject, type Json, type JsonObject, parseJsonText, unmarkWholes } from "../base/types/json.ts";
 import {
   type ClientSdk,
   type Explanation,
   explainRefusal,
-  explainResult,
+  explainRefused,
   type Failure,
   type Link,
   listCauses,
   markStructured,
+  RefusedAnswer,
   readStatus,
-  refusedHint,
   Unanswered,
 } from "./link.ts";
 import type { Env, UrlSpec } from "./spec.ts";
@@ -31,14 +31,18 @@ export function createHttpLink(spec: UrlSpec, sdk: ClientSdk, env: Env): Link {
   const shown = `${url.origin}${url.pathname}`;
   const headers = { ...takeCredentials(url), ...spec.headers };
   const loss = new AbortController();
+  let refused: string | undefined;
   const isAuthorized = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
   const login = isAuthorized ? undefined : useLogin(spec.url, env);
   const options = {
     requestInit: { headers },
     ...(login && { authProvider: refreshTogether(login, sdk) }),
-    fetch: createWatchedFetch(createPatientFetch(env), (what, error) =>
-      loss.abort(`${what} at ${shown} (${getRootMessage(error)})`),
-    ),
+    fetch: createWatchedFetch(createPatientFetch(env), (what, error) => {
+      const isRefused = error instanceof RefusedAnswer;
+      // The older transport answers on another stream.
+      if (isRefused && kind === "http") refused ??= error.message;
+      if (what !== undefined) loss.abort(isRefused ? error.message : `${what} at ${shown} (${getRootMessage(error)})`);
+    }),
   };
   const transport =
     kind === "sse" ? new sdk.SSEClientTransport(url, options) : new sdk.StreamableHTTPClientTransport(url, options);
@@ -50,7 +54,7 @@ export function createHttpLink(spec: UrlSpec, sdk: ClientSdk, env: Env): Link {
       // A new event stream is a new session: requests of the old one are never answered.
       if (error instanceof sdk.SseError) loss.abort(`broke the connection at ${shown} (${getRootMessage(error)})`);
     },
-    explain: (failure) => explain(shown, spec.transport, failure),
+    explain: (failure) => explainRefused(failure, refused) ?? explain(shown, spec.transport, failure),
     close: async () => {
       loss.abort("was closed");
       if ("terminateSession" in transport) {
@@ -106,16 +110,16 @@ function refreshTogether(login: OAuthClientProvider, sdk: ClientSdk): AuthProvid
 }
 
 /**
- * A `fetch` that reports when a POST can no longer be answered. The client does not end a request when the stream of its
- * answer breaks, so without this, a server that dies during a call would only be noticed by the timeout. The client resumes a
- * stream whose events have ids, so that its request is lost only when that fails. Throws `Unanswered`.
+ * A `fetch` that reports when a POST can no longer be answered, and (undefined: nothing is lost) an answer that the client passes
+ * over. The client does not end a request when the stream of its answer breaks: the end of a server would be noticed by the
+ * timeout. It resumes a stream whose events have ids: its request is lost only when that fails. Throws `Unanswered`.
  */
-function createWatchedFetch(send: Fetch, onLost: (what: string, error: unknown) => void): Fetch {
+function createWatchedFetch(send: Fetch, onFault: (lost: string | undefined, error: unknown) => void): Fetch {
   let answered = false;
   let awaitsResumption = false;
   return async (input, init) => {
     const report = (error: unknown) => {
-      if (!init?.signal?.aborted) onLost(answered ? "broke the connection" : "cannot be reached", error);
+      if (!init?.signal?.aborted) onFault(answered ? "broke the connection" : "cannot be reached", error);
       return error;
     };
     if (init?.method !== "POST") {
@@ -130,6 +134,11 @@ function createWatchedFetch(send: Fetch, onLost: (what: string, error: unknown) 
       throw report(error);
     });
     answered = true;
+    const { id } = Object(typeof init.body === "string" ? parseJsonText(init.body) : undefined) as JsonObject;
+    let isOpen = id !== undefined;
+    const check = (text: string) => explainRefusal(text, (one) => id === undefined || one === String(id));
+    const pass = (fault: string) => onFault(undefined, new RefusedAnswer(fault));
+    if (isOpen && response.status === 202) pass("accepted a request (HTTP 202) without an answer");
     if (!response.body) return response;
     if (response.ok && response.headers.get("content-type")?.includes("text/event-stream")) {
       const onBroken = (error: unknown, isResumable: boolean) => {
@@ -137,19 +146,29 @@ function createWatchedFetch(send: Fetch, onLost: (what: string, error: unknown) 
         awaitsResumption = true;
         return error;
       };
-      return withBody(response, limitEvents(response.body, report, onBroken));
+      const onData = (data?: string) => {
+        const refusal = data === undefined ? undefined : check(data);
+        if (refusal?.answers && isOpen) throw report(new RefusedAnswer(refusal.fault));
+        if (refusal) pass(refusal.fault);
+        else if (data === undefined && isOpen) pass("ended the stream of its answer without one");
+        else if (data !== undefined && Object(parseJsonText(data)).method === undefined) isOpen = false;
+      };
+      return withBody(response, limitEvents(response.body, report, { onBroken, onData }));
     }
     const limited = withBody(response, limitSize(response.body, report));
-    return response.ok ? await readMessage(limited) : await readRefusal(limited, init);
+    return response.ok ? await readMessage(limited, check, isOpen) : await readRefusal(limited, init, id);
   };
 }
 
-/** A complete answer. Throws an `Error` that names the fault of a message that the client would refuse. */
-async function readMessage(response: Response): Promise<Response> {
+/** A complete answer. Throws `RefusedAnswer`. `isOpen`: it has to answer a request. */
+async function readMessage(response: Response, check: typeof explainRefusal, isOpen: boolean): Promise<Response> {
   const { status, statusText, headers } = response;
-  const text = markStructured(await response.text());
-  const refusal = explainRefusal(text.replace(/^\uFEFF/, ""));
-  if (refusal) throw new Error(refusal.fault);
+  const text = markStructured((await response.text()).replace(/^\uFEFF/, ""));
+  const refusal = check(text);
+  if (refusal) throw new RefusedAnswer(refusal.fault);
+  const { jsonrpc, method } = Object(parseJsonText(text)) as JsonObject;
+  if (isOpen && headers.get("content-type")?.includes("json") && (jsonrpc === undefined || method !== undefined))
+    throw new RefusedAnswer(`sent ${text.trim() === "" ? "nothing" : quoteWhole(cut(text))} for an answer`);
   // As bytes: a text without a type would be given one.
   return new Response([204, 205].includes(status) ? null : Buffer.from(text), { status, statusText, headers });
 }
@@ -158,13 +177,12 @@ async function readMessage(response: Response): Promise<Response> {
  * A refused POST. An error of the protocol that answers its request is returned as the answer that it is, whatever the
  * status. Throws `Unanswered`.
  */
-async function readRefusal(response: Response, init: RequestInit): Promise<Response> {
+async function readRefusal(response: Response, init: RequestInit, id: Json | undefined): Promise<Response> {
   const { status, statusText, headers } = response;
   const text = await response.text();
   const fail = (kind: Unanswered["kind"]) => new Unanswered(kind, status, text, readWait(headers.get("retry-after")));
-  const sent = typeof init.body === "string" ? parseJsonText(init.body) : undefined;
   const answer = parseJsonText(text);
-  const isAnswer = isJsonObject(answer) && isJsonObject(answer.error) && isJsonObject(sent) && answer.id === sent.id;
+  const isAnswer = isJsonObject(answer) && isJsonObject(answer.error) && id !== undefined && answer.id === id;
   if (new Headers(init.headers).has("mcp-session-id")) {
     const isNamed = [400, 404, 410].includes(status) && /session|not initialized/i.test(text);
     if (isNamed || (status === 404 && !isAnswer)) throw fail("session");
@@ -190,13 +208,13 @@ function withBody({ status, statusText, headers }: Response, body: AsyncIterable
 const eventId = /^id:/m;
 
 /**
- * Ends an event stream if one of its events is too large; the stream itself may be as long as a session. `onBroken` is for the
- * stream of an answer, whose last event may lack its empty line.
+ * Ends an event stream if one of its events is too large; the stream itself may be as long as a session. `answer` gets the
+ * data of each event of an answer, whose last one may lack its empty line, and undefined at an end that nothing can follow.
  */
 async function* limitEvents(
   body: AsyncIterable<Uint8Array>,
   onExceeded: (error: unknown) => unknown,
-  onBroken?: (error: unknown, isResumable: boolean) => unknown,
+  answer?: { onBroken(error: unknown, isResumable: boolean): unknown; onData(data?: string): void },
 ) {
   let held: Buffer[] = [];
   let bytes = 0;
@@ -213,22 +231,28 @@ async function* limitEvents(
       isResumable ||= eventId.test(text);
       bytes = end > 0 ? part.length - end : bytes + part.length;
       if (bytes > maxAnswerBytes) break;
-      if (!onBroken) yield part;
-      else if (end > 0) yield markEvents([...held, part.subarray(0, end)]);
-      if (onBroken) held = end > 0 ? [part.subarray(end)] : [...held, part];
+      if (!answer) yield part;
+      else if (end > 0) yield readEvents([...held, part.subarray(0, end)], answer.onData);
+      if (answer) held = end > 0 ? [part.subarray(end)] : [...held, part];
     }
   } catch (error) {
-    throw onBroken ? onBroken(error, isResumable) : error;
+    throw answer ? answer.onBroken(error, isResumable) : error;
   }
   if (bytes > maxAnswerBytes) throw onExceeded(new Error("an event is larger than 10 MiB"));
-  if (onBroken) yield markEvents([...held, Buffer.from("\n\n")]);
+  if (!answer) return;
+  yield readEvents([...held, Buffer.from("\n\n")], answer.onData);
+  if (!isResumable) answer.onData();
 }
 
 const blankLines = ["\n\n", "\r\n\r\n", "\r\r"];
 
 /** Whole events, in which results keep every digit of large numbers. */
-function markEvents(parts: readonly Buffer[]): Buffer {
+function readEvents(parts: readonly Buffer[], onData: (data: string) => void): Buffer {
   const events = Buffer.concat(parts).toString();
+  for (const event of events.split(/\r\n\r\n|\n\n|\r\r/)) {
+    const data = [...event.matchAll(/^data:(.*)$/gm)].map(([, line = ""]) => line).join("\n");
+    if (data.trim() !== "") onData(data);
+  }
   return Buffer.from(events.replace(/^data: ?(.*)$/gm, (_, data: string) => `data: ${markStructured(data)}`));
 }
 
@@ -247,8 +271,6 @@ async function* limitSize(body: AsyncIterable<Uint8Array>, report: (error: unkno
 
 function explain(shown: string, transport: UrlSpec["transport"], failure: Failure): Explanation {
   const hint = "Check the URL, and whether the server's transport is http (Streamable HTTP) or sse.";
-  const malformed = failure.kind === "error" ? explainResult(failure.error) : undefined;
-  if (malformed !== undefined) return { message: `${malformed}.`, hint: refusedHint };
   if (failure.kind === "silent") return { message: `did not answer within ${failure.ms / 1000} s at ${shown}.`, hint };
   if (failure.kind === "lost")
     return { message: `${failure.reason}.`, hint: "Check that the server is running, its host and port, and its log." };

@@ -41,6 +41,9 @@ export function listCauses(error: unknown): unknown[] {
   return chain;
 }
 
+/** Thrown for an answer that the client would refuse. Its message is the fault, as a predicate. */
+export class RefusedAnswer extends Error {}
+
 export const findUnanswered = (error: unknown) => listCauses(error).find((one) => one instanceof Unanswered);
 
 /** The HTTP status that an error carries: `status` (Streamable HTTP) or a numeric `code` (SSE, `Unanswered`). */
@@ -68,8 +71,6 @@ export type Link = {
   close(): Promise<void>;
 };
 
-export const refusedHint = "Correct the message in the server: hosts refuse it as well.";
-
 /** What is wrong with a message, as a predicate. `answers`: it would have been the answer to a request. */
 export type RefusedMessage = { fault: string; answers: boolean };
 
@@ -80,18 +81,22 @@ const members = {
 
 /**
  * What is wrong with a text that is meant as a message of JSON-RPC 2.0 and not as a log line: the member at fault, what is
- * expected of it, and the message itself. Undefined if the client accepts it.
+ * expected of it, and the message itself. Undefined if the client accepts it. `isAsked`: whether a request has this id.
  */
-export function explainRefusal(text: string): RefusedMessage | undefined {
+export function explainRefusal(text: string, isAsked?: (id: string) => boolean): RefusedMessage | undefined {
   const message = parseJsonText(text);
   if (Array.isArray(message) && message.some((one) => isJsonObject(one) && one.jsonrpc !== undefined))
     return { fault: `sent a batch, which the protocol does not have: ${cut(text)}`, answers: true };
+  if (message === undefined && text.includes('"jsonrpc"'))
+    return { fault: `sent a message that is not one line of JSON: ${cut(text)}`, answers: false };
   if (!isJsonObject(message)) return undefined;
   const names = Object.keys(message);
   const answers = names.includes("id") && (names.includes("result") || names.includes("error"));
   const isMessage = names.includes("jsonrpc") || (answers && names.every((name) => members.response.includes(name)));
   const what = isMessage && findFault(message, names.includes("method") ? "request" : "response");
-  return what ? { fault: `sent a message that JSON-RPC does not permit: ${what}: ${cut(text)}`, answers } : undefined;
+  if (what) return { fault: `sent a message that JSON-RPC does not permit: ${what}: ${cut(text)}`, answers };
+  if (!isAsked || !isMessage || names.includes("method") || isAsked(String(message.id))) return undefined;
+  return { fault: `sent an answer to no request (its id is another one): ${cut(text)}`, answers: false };
 }
 
 /** The text of a message in which large whole numbers of the structured content of a result are marked texts. */
@@ -131,11 +136,21 @@ function describeFault(name: string, expected: string, given: Json | undefined):
 /** With the issues as JSON, or as a path and what is wrong there, by the version of the SDK's validation. */
 const refusedResult = /^Invalid result for (\S+): (\[.*\]|[\w.[\]]+: .*)$/s;
 
-/** What is wrong with a result that the client refused, as a predicate; undefined for another error. */
+/** What is wrong with an answer that the client refused, as a predicate; undefined for another error. */
 export function explainResult(error: unknown): string | undefined {
-  const [, method, text = ""] = refusedResult.exec(messageOf(listCauses(error).at(-1) ?? error)) ?? [];
+  const cause = listCauses(error).at(-1) ?? error;
+  if (cause instanceof RefusedAnswer) return cause.message;
+  const [, method, text = ""] = refusedResult.exec(messageOf(cause)) ?? [];
   const issues = parseJsonText(text);
   if (method === undefined) return undefined;
   const fault = Array.isArray(issues) ? formatIssues({ issues: issues as never }) : cut(text);
   return `sent a malformed result of ${method}: ${fault}`;
+}
+
+/** Explains a failure by an answer that the client refused, if that is its cause. `refused`: what was wrong with the first one. */
+export function explainRefused(failure: Failure, refused: string | undefined): Explanation | undefined {
+  const isRefused = failure.kind === "silent" || (failure.kind === "lost" && failure.reason === refused);
+  const fault = failure.kind === "error" ? explainResult(failure.error) : isRefused ? refused : undefined;
+  const hint = "Correct the message in the server: hosts refuse it as well.";
+  return fault === undefined ? undefined : { message: `${fault}.`, hint, isExplained: true };
 }

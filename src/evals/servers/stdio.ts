@@ -7,15 +7,7 @@ import { cut, quote } from "../base/text/text.ts";
 import { messageOf } from "../base/types/errors.ts";
 import { writeExactJson } from "../base/types/json.ts";
 import { explainStart, type LocalStart } from "./diagnosis/start.ts";
-import {
-  type ClientSdk,
-  explainRefusal,
-  explainResult,
-  type Failure,
-  type Link,
-  markStructured,
-  refusedHint,
-} from "./link.ts";
+import { type ClientSdk, explainRefusal, explainRefused, type Failure, type Link, markStructured } from "./link.ts";
 import { type CommandSpec, type Env, serverError } from "./spec.ts";
 
 /** The process of a server, with the processes that it started. */
@@ -125,8 +117,9 @@ class LineTransport implements Transport {
   readonly noise: string[] = [];
   /** When the first message came. */
   answeredAt: number | undefined;
-  /** What is wrong with the first message that was refused. */
+  /** What is wrong with the first message that was refused or passed over. */
   refused: string | undefined;
+  readonly #asked = new Set<string>();
   #line: Buffer[] = [];
   #lineBytes = 0;
 
@@ -144,6 +137,7 @@ class LineTransport implements Transport {
 
   /** Rejects when the server no longer reads, after its end if it ends: that is the better explanation. */
   async send(message: JSONRPCMessage): Promise<void> {
+    if ("method" in message && "id" in message) this.#asked.add(String(message.id));
     const failure = await new Promise<Error | null | undefined>((resolve) => {
       this.server.stdin.write(`${writeExactJson(message)}\n`, resolve);
     });
@@ -177,17 +171,16 @@ class LineTransport implements Transport {
   }
 
   #deliver(line: string): void {
+    const refusal = explainRefusal(line, (id) => this.#asked.has(id));
+    this.refused ??= refusal?.fault;
+    // Nothing else answers the request.
+    if (refusal?.answers) this.onFault(refusal.fault);
     let message: JSONRPCMessage;
     try {
       message = this.parse(markStructured(line));
     } catch {
-      const refusal = explainRefusal(line);
-      this.refused ??= refusal?.fault;
-      // Nothing else answers the request.
-      if (refusal?.answers) this.onFault(refusal.fault);
-      if (refusal) return;
       // Servers that print to stdout are common, and hosts tolerate them.
-      if (this.noise.length < maxNoiseLines) this.noise.push(cut(line, maxNoise));
+      if (!refusal && this.noise.length < maxNoiseLines) this.noise.push(cut(line, maxNoise));
       return;
     }
     this.answeredAt ??= performance.now();
@@ -235,19 +228,13 @@ export function createStdioLink(
     lost: loss.signal,
     start,
     explain: (failure) => {
-      const { refused } = transport;
-      const isRefused = failure.kind === "silent" || (failure.kind === "lost" && failure.reason === refused);
-      const malformed = failure.kind === "error" ? explainResult(failure.error) : isRefused ? refused : undefined;
-      if (malformed !== undefined) return { message: `${malformed}.`, hint: refusedHint, isExplained: true };
+      const explained = explainRefused(failure, transport.refused);
+      if (explained) return explained;
       const { cause = "", fix } = (failure.kind === "error" ? undefined : explainStart(start())) ?? {};
       const [noise] = transport.noise;
-      const hint =
-        noise === undefined
-          ? "Run the command of the server in a terminal, in the same folder, to see its output."
-          : "Write logs to stderr: stdout is reserved for protocol messages.";
       return {
         message: `${describeFailure(failure)}.${cause && ` ${cause}`}${quoteOutput(server, noise)}`,
-        hint: fix ?? hint,
+        hint: fix ?? "Run the command of the server in a terminal, in the same folder, to see its output.",
         isExplained: cause !== "",
       };
     },
