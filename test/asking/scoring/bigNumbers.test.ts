@@ -43,6 +43,15 @@ it("it is a number to a schema", () => {
   expect(validate(parseExactJson(`{"id":-${right}}`), "args")).toMatchObject({ kind: "invalid" });
 });
 
+it("it is the same in another notation", () => {
+  for (const notation of [`${right}.0`, "1.234567890123456789e18", "1234567890123456789e+0"]) {
+    expect(parseExactJson(notation)).toBe(parseExactJson(right));
+    expect(parseYaml(`id: ${notation}`, "").value).toEqual({ id: parseExactJson(right) });
+  }
+  expect(parseExactJson("[1e20, 1.5e3, 5e-1, -0.0]")).toEqual([1e20, 1500, 0.5, -0]);
+  expect(readArguments('{"id": 1e400}')).toEqual({ argumentsText: '{"id": 1e400}' });
+});
+
 it("the record holds its digits", () => {
   const line = new TextWriter().stringify({ arguments: parseExactJson(`{"id":${right}}`) });
   expect(line).toBe(`{"arguments":{"id":${right}}}`);

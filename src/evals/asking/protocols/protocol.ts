@@ -168,6 +168,7 @@ export function readArguments(written: Json | undefined): Pick<Call, "arguments"
   try {
     const value = parseExactJson(written);
     const numbers = written.replace(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d[\d.eE+-]*/g) ?? [];
+    if (numbers.some((one) => /e/i.test(one) && !Number.isFinite(Number(one)))) return { argumentsText: written };
     const isLost = numbers.some((number) => String(Number(number)) !== number);
     return isLost ? { arguments: value, argumentsText: written } : { arguments: value };
   } catch {

@@ -112,19 +112,31 @@ export function sameJson(one: Json | undefined, other: Json | undefined): boolea
 const mark = "\uFDD0";
 const markedForm = new RegExp(`^${mark}-?\\d+$`);
 const markedText = new RegExp(`"${mark}(-?\\d+)"`, "g");
+/** The parts of a number that may be whole; zeros at the end of its fraction are none. */
+const wholeForm = /^(-?)(\d+)(?:\.(\d*?)0*)?(?:[eE]\+?(-?\d+))?$/;
 const token = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** A whole number as written: a number, or its marked digits if a number cannot hold it. */
-export function readWhole(digits: string): Json {
-  return String(Number(digits)) === digits ? Number(digits) : `${mark}${digits}`;
+/** A number as written: a number, or the marked digits of a whole number that a number cannot hold. */
+export function readWhole(written: string): Json {
+  const number = Number(written);
+  const digits = Number.isSafeInteger(number) ? undefined : writeDigits(written);
+  const held = /^-?\d+$/.test(written) ? String(number) : writeDigits(String(number));
+  return digits === undefined || held === digits ? number : `${mark}${digits}`;
+}
+
+function writeDigits(number: string): string | undefined {
+  const [, sign, whole, fraction = "", exponent = 0] = wholeForm.exec(number) ?? [];
+  const zeros = Number(exponent) - fraction.length;
+  const isWhole = whole !== undefined && zeros >= 0 && zeros < 400;
+  return isWhole ? `${sign}${`${whole}${fraction}${"0".repeat(zeros)}`.replace(/^0+(?=\d)/, "")}` : undefined;
 }
 
 /** A JSON text in which whole numbers that a number cannot hold are marked texts. */
 export function markWholes(json: string): string {
-  if (!/\d{16}/.test(json)) return json;
+  if (!/\d{16}|\d[eE]\+?\d/.test(json)) return json;
   return json.replace(token, (one) => {
-    const read = /^-?\d{16,}$/.test(one) ? readWhole(one) : one;
-    return typeof read === "string" && read !== one ? `"${read}"` : one;
+    const read = one.startsWith('"') ? undefined : readWhole(one);
+    return typeof read === "string" ? `"${read}"` : one;
   });
 }
 

@@ -19,7 +19,7 @@ import {
 } from "yaml";
 import { groupBy, once } from "../../base/collections.ts";
 import { EvalsError, type Location, type Problem, usageError } from "../../base/types/errors.ts";
-import { type Json, type JsonObject, type Path, readWhole } from "../../base/types/json.ts";
+import { isMarked, type Json, type JsonObject, type Path, readWhole } from "../../base/types/json.ts";
 import {
   createEmptyFileError,
   createLocator,
@@ -249,8 +249,8 @@ class YamlTree {
     if (value === null || typeof value === "boolean" || typeof value === "string") return value;
     if (typeof value !== "number") return this.#refuse(node, "This is not a JSON value.");
     const { source = "" } = node as Scalar;
-    if (this.isExact && !Number.isSafeInteger(value) && /^[-+]?\d+$/.test(source))
-      return readWhole(String(BigInt(source)));
+    const read = this.isExact && !Number.isSafeInteger(value) ? readWhole(source.replace(/^\+/, "")) : value;
+    if (isMarked(read)) return read;
     if (Number.isFinite(value)) return value;
     this.#isBroken = true;
     this.problems.push(reportNotFinite(getStart(node) ?? 0));
