@@ -138,6 +138,13 @@ describe("compileSchema", () => {
   test("reports what cannot be compiled", () => {
     const schema = { $ref: "#/$defs/a", $defs: { a: { $id: "x" }, b: { $id: "x", type: "string" } } };
     expect(check(schema, {})).toBe('unreadable: reference "x" resolves to more than one schema');
+    const endless = { type: "object", properties: { a: { $ref: "#/properties/a" } } };
+    expect(check(endless, {})).toBe("unreadable: it refers to itself without end");
+  });
+
+  test("compiles thousands of properties", () => {
+    const properties = Object.fromEntries(Array.from({ length: 4_000 }, (_, at) => [`p${at}`, { type: "string" }]));
+    expect(check({ type: "object", properties }, { p0: "a", p3999: 5 })).toBe("args.p3999 must be string, got 5");
   });
 
   test.each([

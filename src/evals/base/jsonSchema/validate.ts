@@ -137,6 +137,9 @@ const options = {
   logger: false,
   addUsedSchema: false,
   ownProperties: true,
+  verbose: true,
+  // Its time grows with the square of the number of properties.
+  code: { optimize: false },
 } as const;
 /** By the decimal digits of both numbers, as servers do: 19.99 is a multiple of 0.01. */
 const multipleOf: FuncKeywordDefinition = {
@@ -171,7 +174,7 @@ const compilers = new Map<string, Ajv | Ajv2020>();
  */
 function compileIn(dialect: Dialect, schema: JsonObject, { allErrors }: { allErrors: boolean }): ValidateFunction {
   const compiler = getOrAdd(compilers, `${dialect} ${allErrors}`, () => {
-    const made = new dialects[dialect]({ ...options, allErrors, verbose: !allErrors });
+    const made = new dialects[dialect]({ ...options, allErrors });
     return made.removeKeyword("multipleOf").addKeyword(multipleOf);
   });
   return compiler.compile({ ...schema, $id: "inputSchema" });
@@ -184,13 +187,15 @@ function compileIn(dialect: Dialect, schema: JsonObject, { allErrors }: { allErr
 const slowKeywords = /"(?:pattern|patternProperties|uniqueItems|allOf|anyOf|oneOf|not|if|dependentSchemas|\$ref)":/;
 
 function compileWith(dialect: Dialect, schema: JsonObject): Validate | string {
-  const isCostly = slowKeywords.test(JSON.stringify(schema));
+  const text = JSON.stringify(schema);
+  const isCostly = slowKeywords.test(text);
   let validate: ValidateFunction;
   let validateAll: ValidateFunction | undefined;
   try {
-    validate = limitTime(compileMs, () => compileIn(dialect, schema, { allErrors: false }));
+    // Code that ends at the first error is nested: for thousands of properties, deeper than the stack.
+    validate = limitTime(compileMs, () => compileIn(dialect, schema, { allErrors: text.length > 32_768 }));
   } catch (thrown) {
-    return messageOf(thrown);
+    return thrown instanceof RangeError ? "it refers to itself without end" : messageOf(thrown);
   }
   const listErrors = (value: Json): ErrorObject[] => {
     try {
