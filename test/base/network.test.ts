@@ -122,6 +122,14 @@ it("names the remedy for a certificate of an unknown CA, and does not retry", as
   expect(endpoint.requests).toEqual([]);
 });
 
+it("a reply of JSON is read with a byte order mark and as plain text", async () => {
+  const server = createServer((_, res) => res.writeHead(200, { "content-type": "text/plain" }).end('\uFEFF{"a":1}'));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closing.push({ close: async () => void server.close() });
+  const response = await createFetch({})(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  expect([response.headers.get("content-type"), await response.json()]).toEqual(["application/json", { a: 1 }]);
+});
+
 describe("a reply that is compressed although no compression was asked for", () => {
   async function fetchText(encoding: string, body: Buffer): Promise<string> {
     const server = createServer((_, res) => res.writeHead(200, { "content-encoding": encoding }).end(body));

@@ -167,8 +167,10 @@ const decoders: Partial<Record<string, () => Transform>> = {
 const readHeaders = (headers: unknown) => (headers instanceof Headers ? Object.fromEntries(headers) : Object(headers));
 
 /** The part of a `Response` that the SDKs read. A real one would create a stream and a header list that nobody uses. */
-function bufferedResponse(url: string, status: number, raw: IncomingHttpHeaders, text: string): Response {
+function bufferedResponse(url: string, status: number, raw: IncomingHttpHeaders, body: string): Response {
+  const text = body.replace(/^\uFEFF/, "");
   const value = (name: string) => {
+    if (name.toLowerCase() === "content-type" && /^\s*\{/.test(text)) return "application/json";
     const found = raw[name.toLowerCase()];
     return Array.isArray(found) ? found.join(", ") : (found ?? null);
   };

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { afterEach, describe, expect, it } from "vitest";
 import { anthropic, endOfLife } from "../../../src/evals/asking/models/anthropic.ts";
+import { messages } from "../../../src/evals/asking/protocols/messages.ts";
 import type { EndpointOptions } from "../../../src/evals/base/types/endpoint.ts";
 import type { AskedModel, Reply } from "../../../src/evals/base/types/model.ts";
 import type { Endpoint, Fault, Script } from "../../fixtures/endpoints/endpoint.ts";
@@ -127,6 +128,12 @@ describe("the request", () => {
     });
     expect(model.cost(reply.turn.usage)).toBeCloseTo(0.5, 5);
   });
+});
+
+it("a stream that was not asked for is read", async () => {
+  const headers = { "content-type": "text/event-stream" };
+  const { model } = await modelOn(() => ({ fault: "text", text: messages.writeReply("So."), headers }));
+  expect(await ask(model)).toMatchObject({ kind: "turn", turn: { text: "So.", stop: "done" } });
 });
 
 describe("why it stopped", () => {

@@ -237,13 +237,26 @@ describe("a reply in another form", () => {
   it.each([
     [{ code: 502, message: "Provider disconnected" }, 2],
     [{ code: 400, message: "Bad schema" }, 1],
+    ["Provider gone", 2],
   ])("an error in a choice: %j", async (error, requests) => {
     const body = { choices: [choice("error", { content: "" }, { error })] };
     const { model, endpoint } = await modelOn(() => ({ fault: "body", body }), { retries: 1 });
-    const message = expect.stringContaining(`the reply reports an error: ${error.code} ${error.message}`);
+    const words = typeof error === "string" ? error : `${error.code} ${error.message}`;
+    const message = expect.stringContaining(`the reply reports an error: ${words}`);
     expect(await ask(model)).toMatchObject({ kind: "broken", message });
     expect(endpoint.requests).toHaveLength(requests);
   });
+});
+
+it("a content that is neither a text nor a list is no reply", async () => {
+  const { model } = await modelOn(
+    () => ({ fault: "body", body: { choices: [{ finish_reason: "stop", message: { content: 5 } }] } }),
+    {
+      retries: 0,
+    },
+  );
+  const message = "the reply is not a completion: choices[0].message.content must be text or a list, got a number";
+  expect(await ask(model)).toMatchObject({ kind: "broken", message });
 });
 
 it("names the tool that a refusal means by its position, and the URL that is not there", async () => {

@@ -173,6 +173,7 @@ describe("a call that is written as text", () => {
     ["a tag with its name", "<read_note>\n<name>a.md</name>\n</read_note>"],
     ["Anthropic's own", '{"type": "tool_use", "id": "t", "name": "read_note", "input": {"name": "a.md"}}'],
     ["thoughts before", '<think>They want it.</think>\n{"name": "read_note", "arguments": {}}'],
+    ["an <invoke> tag alone", '<invoke name="read_note"><parameter name="name">a.md</parameter></invoke>'],
     ["words before", 'I will read it.\n\n{"name": "read_note", "arguments": {"name": "a.md"}}'],
     ["words after", '{"name": "read_note", "arguments": {"name": "a.md"}}\n\nThis reads the note.'],
     ["a dictionary of Python", "{'name': 'read_note', 'arguments': {'name': 'a.md'}}"],
@@ -192,6 +193,7 @@ describe("a call that is written as text", () => {
 
   it.each([
     "I cannot tell the weather.",
+    '<think>I could write <tool_call>{"name": "read_note", "arguments": {}}</tool_call>.</think>It rains.',
     "You could use read_note for that, or `list_notes()`.",
     '{"answer": 42}',
     '{"name": "Ada", "age": 36}',

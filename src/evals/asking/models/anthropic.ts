@@ -29,7 +29,8 @@ import {
   transientFault,
 } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
-import { readMessage } from "../protocols/messages.ts";
+import { messages, readMessage } from "../protocols/messages.ts";
+import { isStream } from "../protocols/protocol.ts";
 import { createServiceFetch } from "../protocols/refusals.ts";
 import {
   asFile,
@@ -111,10 +112,14 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
     ...toolParams(request, prepare(request).params),
     ...conversation(request.messages),
   });
-  const read = (reply: unknown, request: ModelRequest) =>
-    toAttempt(readMessage(reply), prepare(request).names, request.turn, reply, () => {
-      return toNative((reply as { content: readonly unknown[] }).content);
-    });
+  const read = (reply: unknown, request: ModelRequest) => {
+    const whole = typeof reply === "string" && isStream(reply) ? messages.parseReply(reply) : { body: reply };
+    if (!("body" in whole)) return whole;
+    const { content } = Object(whole.body) as { content: readonly unknown[] };
+    return toAttempt(readMessage(whole.body), prepare(request).names, request.turn, whole.body, () =>
+      toNative(content),
+    );
+  };
 
   const attempt = withoutRefusedForm(async (request, signal, written) => {
     const body = build(written);

@@ -27,7 +27,10 @@ export function mapToWireNames(names: readonly string[], max: number): WireNames
     wireByShown.set(name, wire);
     shownByWire.set(wire, name);
   }
-  return { toWire: (shown) => wireByShown.get(shown) ?? shown, toShown: (wire) => shownByWire.get(wire) ?? wire };
+  return {
+    toWire: (shown) => wireByShown.get(shown) ?? shown,
+    toShown: (wire) => shownByWire.get(wire) ?? wire.slice(0, 200),
+  };
 }
 
 /**

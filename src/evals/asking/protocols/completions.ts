@@ -17,7 +17,9 @@ import {
   writeStream,
 } from "./protocol.ts";
 
-const content = z.union([z.string().transform((value) => [{ text: value }]), listOf(z.object({ text }))]).catch([]);
+const toPart = (value: string) => [{ text: value }];
+const written = z.union([z.string().transform(toPart), z.array(z.unknown()).pipe(listOf(z.object({ text })))]);
+const content = written.catch([]);
 const joinTexts = (list: readonly { text: string }[]) => list.map((one) => one.text).join("\n");
 const request = z.object({
   model: text,
@@ -114,7 +116,7 @@ const toolCall = z.union([
     .object({ id: text, custom: z.object({ name: z.string(), input: text }) })
     .transform(({ id, custom: { name, input } }) => ({ id, function: { name, arguments: input } })),
 ]);
-const reported = maybe(z.object({ message: text, code: z.union([z.number(), z.string()]).optional() }));
+const reported = maybe(z.union([z.string(), z.object({ message: text, code: z.coerce.string().optional() })]));
 
 /** The fields read of a reply. Local servers omit ids, usage and finish reasons, and send arguments as objects. */
 const completion = z.object({
@@ -126,7 +128,7 @@ const completion = z.object({
         finish_reason: z.string().nullish(),
         error: reported,
         message: z.object({
-          content,
+          content: written.nullish(),
           refusal: text,
           tool_calls: z.array(toolCall).nullish(),
           // What tool_calls replaced in 2023, which some gateways still send.
@@ -153,7 +155,7 @@ export function readCompletion(body: unknown): ReceivedReply | Fault {
   if (failed) return choiceFault(failed);
   // Some gateways send the text and the calls of one reply as two choices.
   const messages = choices.map(({ message }) => message);
-  const answer = messages.flatMap(({ content: written }) => written.map((one) => one.text)).join("");
+  const answer = messages.flatMap((one) => one.content?.map((part) => part.text) ?? []).join("");
   const refusal = messages.map((one) => one.refusal).join("");
   const calls = messages.flatMap(({ tool_calls, function_call }) => {
     const old = function_call && { id: "", function: function_call };
@@ -175,7 +177,8 @@ export function readCompletion(body: unknown): ReceivedReply | Fault {
 }
 
 /** The error that a router reports in place of a provider's reply: transient, but for the statuses of bad requests. */
-function choiceFault({ message, code }: NonNullable<z.infer<typeof reported>>): Fault {
+function choiceFault(error: NonNullable<z.infer<typeof reported>>): Fault {
+  const { message, code } = typeof error === "string" ? { message: error, code: undefined } : error;
   const status = Number(code);
   const isPermanent = status >= 400 && status < 500 && ![408, 409, 429].includes(status);
   const why = `the reply reports an error: ${code === undefined ? "" : `${code} `}${message}`;

@@ -145,7 +145,7 @@ const message = z.object({
           z.object({ error_code: z.string() }),
         ]),
       }),
-      z.object({ type: z.string().refine((type) => type !== "tool_use" && type !== "text") }),
+      z.object({ type: z.string().refine((type) => type !== "tool_use" && type !== "text", { abort: true }) }),
     ]),
   ),
   stop_reason: z.string().nullish(),

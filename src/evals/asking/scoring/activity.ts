@@ -175,7 +175,7 @@ const signs: readonly (readonly [form: string, pattern: RegExp])[] = [
   ["Qwen-Agent's ✿FUNCTION✿", /✿FUNCTION✿:\s*([\w.:/-]+)/],
   ["LM Studio's [TOOL_REQUEST]", /\[TOOL_REQUEST\]/],
   // Granite 20B, Hunyuan, Jamba, LongCat, MiniMax-M1, Nemotron, OLMo, Cline; LFM, Apertus, InternLM.
-  ["a tag of calls", /<(?:\w+_)?(?:tool_?calls?|function_?calls?|tool_use|use_mcp_tool)>/i],
+  ["a tag of calls", /<(?:\w+_)?(?:tool_?calls?|function_?calls?|tool_use|use_mcp_tool)>|<invoke name="([^"]+)"/i],
   ["a token of calls", /<\|(?:tool_call_start|tools_prefix|action_start|role_sep)\|>/],
 ];
 
@@ -202,8 +202,9 @@ const fence = /```[\w-]*\s*\n([\s\S]*?)```/g;
  * open models, as JSON, or as Python, alone, after thoughts or words, or in a code block. Since an answer may show either,
  * JSON of another form than `{"name": …, "arguments": {…}}`, and Python, count only with the name of a listed tool.
  */
-export function findWrittenCall(text: string, names: readonly string[]): WrittenCall | undefined {
+export function findWrittenCall(written: string, names: readonly string[]): WrittenCall | undefined {
   const listed = new Set(names);
+  const text = (written.split("</think>").at(-1) ?? "").trim() || written;
   for (const [form, pattern] of signs) {
     const found = pattern.exec(text);
     if (!found) continue;
@@ -212,9 +213,8 @@ export function findWrittenCall(text: string, names: readonly string[]): Written
   }
   const whole = text.trim();
   const blocks = [...text.matchAll(fence)].map(([, inside = ""]) => inside.trim());
-  const answer = (whole.split("</think>").at(-1) ?? "").trim();
-  const last = (answer.split("\n\n").at(-1) ?? "").trim();
-  for (const block of [whole, ...blocks, answer, last]) {
+  const last = (whole.split("\n\n").at(-1) ?? "").trim();
+  for (const block of [whole, ...blocks, last]) {
     const [, named] = callObject.exec(block) ?? [];
     const tool = named ?? listedForms.map((form) => form.exec(block)?.[1]).find((name) => name && listed.has(name));
     if (tool !== undefined) return { tool, form: block === whole ? "JSON or Python" : "a part of the text" };
