@@ -1,14 +1,14 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { dirname, join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { EvalsError } from "../../src/evals/base/types/errors.ts";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Io } from "../../src/evals/base/types/io.ts";
 import { nameCommand } from "../../src/evals/commands/commandLine.ts";
-import { commands, runCommandLine } from "../../src/evals/commands/index.ts";
-import { makeFolder } from "../fakes/folder.ts";
+import { commands } from "../../src/evals/commands/index.ts";
+import { callIn } from "../e2e/evals.ts";
+import { makeFolder, writeIn } from "../fakes/folder.ts";
 import { anIo } from "../fakes/io.ts";
+import { listen } from "../fixtures/ports.ts";
 
 // A folder of somebody else: each program, module and address that its files name leaves a trace if it is used.
 
@@ -20,8 +20,7 @@ sink.on("connection", () => received++);
 
 let address = "";
 beforeAll(async () => {
-  await new Promise<void>((listening) => sink.listen(0, "127.0.0.1", listening));
-  address = `http://127.0.0.1:${(sink.address() as AddressInfo).port}`;
+  address = `http://127.0.0.1:${await listen(sink)}`;
 });
 afterAll(() => sink.close());
 
@@ -31,10 +30,7 @@ const traces = () => (existsSync(join(home, "traces")) ? readdirSync(join(home, 
 const leave = (name: string) =>
   `import { mkdirSync, writeFileSync } from "node:fs"; const at = ${JSON.stringify(join(home, "traces"))};
 mkdirSync(at, { recursive: true }); writeFileSync(at + "/${name}", "");\n`;
-const write = (name: string, content: string | object) => {
-  mkdirSync(dirname(join(cwd, name)), { recursive: true });
-  writeFileSync(join(cwd, name), typeof content === "string" ? content : JSON.stringify(content));
-};
+const write = (name: string, content: unknown) => writeIn(cwd, name, content);
 const suite = (more: object = {}) => ({
   name: "moods",
   server: { command: process.execPath, args: ["server.mjs"], cwd: ".." },
@@ -55,20 +51,20 @@ beforeEach(() => {
   received = 0;
   cwd = makeFolder();
   home = makeFolder();
-  for (const folder of [cwd, home]) onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   write("server.mjs", `${leave("server")}await import(${JSON.stringify(sdk)});`);
   write("evals/check.mjs", `${leave("assertion")}export default () => true;`);
-  write(
-    "model.mjs",
-    `${leave("model")}export default () => ({ calls: [{ tool: "act", arguments: { mood: "good" } }] });`,
-  );
+  const calls = '[{ tool: "act", arguments: { mood: "good" } }]';
+  write("model.mjs", `${leave("model")}export default () => ({ calls: ${calls} });`);
   write("evals/moods.json", suite());
   write("list.json", [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }]);
   write(".mcp.json", { mcpServers: { moods: { command: process.execPath, args: ["server.mjs"] } } });
 });
 
-/** Every file of the folder, and beside it. */
-const listAll = () => [...readdirSync(cwd, { recursive: true }), existsSync(join(cwd, "../elsewhere"))].sort();
+/** What a command line uses and changes: traces, connections, and every file of the folder and beside it. */
+const observe = () => ({
+  ...{ traces: traces(), received },
+  files: [...readdirSync(cwd, { recursive: true }), existsSync(join(cwd, "../elsewhere"))].sort(),
+});
 const used = { command: process.execPath, args: ["used.mjs"] };
 
 /** Runs a command line as on somebody's machine: nothing is trusted, and there is no terminal unless answers are given. */
@@ -84,11 +80,7 @@ async function evals(line: string, { env = {}, answers }: { env?: Io["env"]; ans
     isTrusted: false,
     ...(answers && { prompts: { select, text: async () => undefined } }),
   });
-  const code = await runCommandLine(line.split(" "), io, "0.0.0").catch((thrown: unknown) => {
-    if (!(thrown instanceof EvalsError)) throw thrown;
-    io.err(`${thrown.message}\n`);
-    return thrown.exitCode;
-  });
+  const code = await callIn(io, line.split(" "));
   return { code, asked, err: io.warned(), out: io.printed() };
 }
 
@@ -142,24 +134,24 @@ describe.each(languages)("in a folder with a configuration in %s, nothing is use
   const some = new Set(["run", "doctor", "init", "show"]);
   it.each(using.filter((line) => isFirst || some.has(line)))("%s", async (line) => {
     writeHostile(kind);
-    const before = listAll();
+    const before = observe();
     const { code, err } = await evals(line);
-    expect({ code, traces: traces(), received, files: listAll() }).toEqual({
-      ...{ code: 2, traces: [], received: 0, files: before },
-    });
+    expect({ code, ...observe() }).toEqual({ code: 2, ...before });
     expect(err).toContain("Add --trust if you trust them");
   });
 
   it.each(others.filter((line) => isFirst || some.has(line)))("%s, which needs nothing of it", async (line) => {
     writeHostile(kind);
-    const before = listAll();
+    const before = observe();
     const { err } = await evals(line);
-    expect({ traces: traces(), received, files: listAll() }).toEqual({ traces: [], received: 0, files: before });
+    expect(observe()).toEqual(before);
     expect(err).not.toContain("--trust");
   });
 });
 
 describe("nothing is used of", () => {
+  const custom = { $custom: "../used.mjs" };
+  const expecting = (more: object) => ({ cases: [{ ...plain, expect: { tool: "act", ...more } }] });
   it.each<[string, object, string, string, object?]>([
     ["claudePath", { claudePath: "./claude.mjs" }, "run -m claude-code:haiku", "program ./claude.mjs"],
     ["otlp", { otlp: "ADDRESS" }, "run -m lexical", "address ADDRESS"],
@@ -172,27 +164,17 @@ describe("nothing is used of", () => {
     ["distractors", {}, "run -m lexical", `program ${process.execPath} used.mjs`, { distractors: [used] }],
     ["surfaces", {}, "run -m lexical --surfaces", "used.mjs", { surfaces: [{ name: "next", server: used }] }],
     ["a custom model of a suite", {}, "run", "code used.mjs", { model: "custom:used.mjs" }],
-    [
-      "a $custom matcher",
-      ...([{}, "run -m lexical", "code ../used.mjs"] as const),
-      { cases: [{ ...plain, expect: { tool: "act", args: { mood: { $custom: "../used.mjs" } } } }] },
-    ],
-    [
-      "an assertion",
-      ...([{}, "run -m lexical", "code ../used.mjs"] as const),
-      { cases: [{ ...plain, expect: { tool: "act", assert: "../used.mjs" } }] },
-    ],
+    ["a $custom matcher", {}, "run -m lexical", "code ../used.mjs", expecting({ args: { mood: custom } })],
+    ["an assertion", {}, "run -m lexical", "code ../used.mjs", expecting({ assert: "../used.mjs" })],
   ])("%s", async (_, settings, line, claim, more) => {
     const filled = (text: string) => text.replaceAll("ADDRESS", address);
     write("used.mjs", leave("used"));
     write("evals/moods.json", listed(more));
     write("evals.config.json", filled(JSON.stringify(settings)));
-    const before = listAll();
+    const before = observe();
     const { code, err } = await evals(line);
     expect(err).toContain(filled(claim));
-    expect({ code, traces: traces(), received, files: listAll() }).toEqual({
-      ...{ code: 2, traces: [], received: 0, files: before },
-    });
+    expect({ code, ...observe() }).toEqual({ code: 2, ...before });
   });
 });
 
@@ -215,12 +197,13 @@ describe("trust", () => {
   const hint = "Read the files that are named above.";
 
   it("is asked once with exactly what it is, and kept for the folder and the content", async () => {
-    const first = await evals("run --case act -m custom:model.mjs", { answers: ["yes"] });
+    const run = "run --case act -m custom:model.mjs";
+    const first = await evals(run, { answers: ["yes"] });
     expect(first.asked).toEqual(["Do you trust all of it?"]);
     expect(first.err).toContain(`${plan()}  program ${process.execPath} server.mjs (evals/moods.json)\n`);
     expect([first.code, traces()]).toEqual([0, ["model", "server"]]);
-    expect((await evals("run --case act -m custom:model.mjs", { answers: [] })).asked).toEqual([]);
-    expect((await evals("run --case act -m custom:model.mjs")).code).toBe(0);
+    expect((await evals(run, { answers: [] })).asked).toEqual([]);
+    expect((await evals(run)).code).toBe(0);
     write("evals/check.mjs", "export default () => false;");
     const more = await evals("run -m custom:model.mjs", { answers: ["no"] });
     expect([more.code, more.err]).toEqual([
@@ -228,7 +211,7 @@ describe("trust", () => {
     ]);
     const server = { command: process.execPath, args: ["server.mjs", "--more"], cwd: ".." };
     write("evals/moods.json", suite({ server }));
-    const { asked, code } = await evals("run --case act -m custom:model.mjs", { answers: [undefined] });
+    const { asked, code } = await evals(run, { answers: [undefined] });
     expect([asked.length, code]).toEqual([1, 2]);
   });
 
@@ -254,7 +237,7 @@ describe("trust", () => {
   it("is not asked for the server that init was given, in the suite that init wrote of it", async () => {
     rmSync(join(cwd, "evals"), { recursive: true });
     const io = anIo({ cwd, env: { PATH: process.env.PATH, HOME: home }, isTrusted: false });
-    expect(await runCommandLine(["init", `${process.execPath} server.mjs`], io, "0.0.0")).toBe(0);
+    expect(await callIn(io, ["init", `${process.execPath} server.mjs`])).toBe(0);
     expect((await evals("run -m lexical")).err).not.toContain("trusted");
     write(join("evals", readdirSync(join(cwd, "evals"))[0] ?? ""), suite());
     expect((await evals("run -m lexical")).code).toBe(2);

@@ -8,7 +8,8 @@ import type { Call, Trial, Turn } from "../../src/evals/base/types/trial.ts";
 import { openAskedModel } from "../../src/evals/experiments/workspace/models.ts";
 import { createProject } from "../asking/models/local/stub.ts";
 import { cell } from "../asking/models/request.ts";
-import { startCompletionsEndpoint } from "../fixtures/endpoints/completions.ts";
+import { type CompletionsBody, startCompletionsEndpoint } from "../fixtures/endpoints/completions.ts";
+import type { Endpoint, Script } from "../fixtures/endpoints/endpoint.ts";
 import { geminiModel, startGeminiEndpoint } from "../fixtures/endpoints/gemini.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { startResponsesEndpoint } from "../fixtures/endpoints/responses.ts";
@@ -53,131 +54,90 @@ async function perCase(open: (caseId: string, hung: () => void) => ReturnType<Su
   };
 }
 
-const anthropicSubject: Subject = {
+/**
+ * A model at an endpoint of its own for each case. `read`: the names of tools in a request, and whether it is of a later
+ * turn; `say`: the answer with these calls, or without any.
+ */
+const atEndpoint = <Body, Answer>(
+  start: (script: Script<Body, Answer>) => Promise<Endpoint<Body>>,
+  read: (body: Body) => [isLater: boolean, names: string[]],
+  say: (calls: Scripted) => Answer,
+  open: (url: string) => ReturnType<typeof openAskedModel>,
+): Subject => ({
   generates: true,
   waits: true,
   open: () =>
     perCase(async (caseId, hung) => {
-      const endpoint = await startMessagesEndpoint(({ messages, tools = [] }) => {
+      const endpoint = await start((body) => {
         if (caseId === "hang") {
           hung();
           return { fault: "hang" };
         }
-        const names = tools.map(({ name }) => name);
-        return { text: "ok", calls: scripted(caseId, messages.length > 1, names) };
+        return say(scripted(caseId, ...read(body)));
       });
-      const env = { ANTHROPIC_API_KEY: "secret", ANTHROPIC_BASE_URL: endpoint.url };
       return {
-        model: await openAskedModel("anthropic:claude-sonnet-5-5", { env }),
+        model: await open(endpoint.url),
         underway: async () => {},
         refused: () => endpoint.requests.flatMap(({ refused }) => refused ?? []),
         close: endpoint.close,
       };
     }),
-};
+});
 
-const openaiSubject: Subject = {
-  generates: true,
-  waits: true,
-  open: () =>
-    perCase(async (caseId, hung) => {
-      const endpoint = await startCompletionsEndpoint(({ messages, tools = [] }) => {
-        if (caseId === "hang") {
-          hung();
-          return { fault: "hang" };
-        }
-        const names = tools.map((tool) => tool.function.name);
-        const calls = scripted(caseId, messages.length > 1, names);
-        return calls.length === 0
-          ? { text: "ok" }
-          : { calls: calls.map(({ name, input }) => ({ name, arguments: JSON.stringify(input) })) };
-      });
-      const env = { OPENAI_API_KEY: "secret", OPENAI_BASE_URL: `${endpoint.url}/v1` };
-      return {
-        model: await openAskedModel("openai:local", { env }),
-        underway: async () => {},
-        refused: () => endpoint.requests.flatMap(({ refused }) => refused ?? []),
-        close: endpoint.close,
-      };
+const anthropicSubject = atEndpoint(
+  startMessagesEndpoint,
+  ({ messages, tools = [] }) => [messages.length > 1, tools.map(({ name }) => name)],
+  (calls) => ({ text: "ok", calls }),
+  (url) =>
+    openAskedModel("anthropic:claude-sonnet-5-5", { env: { ANTHROPIC_API_KEY: "secret", ANTHROPIC_BASE_URL: url } }),
+);
+
+const readCompletion = ({ messages, tools = [] }: CompletionsBody): [boolean, string[]] => [
+  messages.length > 1,
+  tools.map((tool) => tool.function.name),
+];
+const writeCompletion = (calls: Scripted) =>
+  calls.length === 0
+    ? { text: "ok" }
+    : { calls: calls.map(({ name, input }) => ({ name, arguments: JSON.stringify(input) })) };
+
+const openaiSubject = atEndpoint(startCompletionsEndpoint, readCompletion, writeCompletion, (url) =>
+  openAskedModel("openai:local", { env: { OPENAI_API_KEY: "secret", OPENAI_BASE_URL: `${url}/v1` } }),
+);
+
+const responsesSubject = atEndpoint(
+  startResponsesEndpoint,
+  ({ input, tools = [] }) => [input.length > 1, tools.map(({ name = "" }) => name)],
+  (calls) => (calls.length === 0 ? { text: "ok" } : { calls }),
+  (url) => {
+    const env = { OPENAI_API_KEY: "secret", OPENAI_BASE_URL: `${url}/v1` };
+    return openAskedModel("openai:gpt-6.1", { env, toolSearch: true });
+  },
+);
+
+const aiSdkGoogleSubject = atEndpoint(
+  startGeminiEndpoint,
+  ({ contents, tools = [] }) => [
+    contents.length > 1,
+    tools.flatMap((tool) => tool.functionDeclarations.map(({ name }) => name)),
+  ],
+  (calls) => (calls.length === 0 ? { text: "ok" } : { calls }),
+  (url) => {
+    const env = { GOOGLE_GENERATIVE_AI_API_KEY: "secret" };
+    return openAskedModel(`ai:google/${geminiModel}`, { env, baseUrl: `${url}/v1beta` });
+  },
+);
+
+const aiSdkMistralSubject = atEndpoint(
+  startCompletionsEndpoint,
+  readCompletion,
+  (calls) => ({ usage: { total_tokens: 110 }, ...writeCompletion(calls) }),
+  (url) =>
+    openAskedModel("ai:@ai-sdk/mistral/mistral-small", {
+      env: { MISTRAL_API_KEY: "secret" },
+      baseUrl: `${url}/v1`,
     }),
-};
-
-const responsesSubject: Subject = {
-  generates: true,
-  waits: true,
-  open: () =>
-    perCase(async (caseId, hung) => {
-      const endpoint = await startResponsesEndpoint(({ input, tools = [] }) => {
-        if (caseId === "hang") {
-          hung();
-          return { fault: "hang" };
-        }
-        const names = tools.map(({ name = "" }) => name);
-        const calls = scripted(caseId, input.length > 1, names);
-        return calls.length === 0 ? { text: "ok" } : { calls };
-      });
-      const env = { OPENAI_API_KEY: "secret", OPENAI_BASE_URL: `${endpoint.url}/v1` };
-      return {
-        model: await openAskedModel("openai:gpt-6.1", { env, toolSearch: true }),
-        underway: async () => {},
-        refused: () => endpoint.requests.flatMap(({ refused }) => refused ?? []),
-        close: endpoint.close,
-      };
-    }),
-};
-
-const endpointFault = (caseId: string, hung: () => void) => {
-  if (caseId !== "hang") return undefined;
-  hung();
-  return { fault: "hang" } as const;
-};
-
-const aiSdkGoogleSubject: Subject = {
-  generates: true,
-  waits: true,
-  open: () =>
-    perCase(async (caseId, hung) => {
-      const endpoint = await startGeminiEndpoint(({ contents, tools = [] }) => {
-        const names = tools.flatMap((tool) => tool.functionDeclarations.map(({ name }) => name));
-        const calls = scripted(caseId, contents.length > 1, names);
-        return endpointFault(caseId, hung) ?? (calls.length === 0 ? { text: "ok" } : { calls });
-      });
-      const env = { GOOGLE_GENERATIVE_AI_API_KEY: "secret" };
-      const options = { env, baseUrl: `${endpoint.url}/v1beta` };
-      return {
-        model: await openAskedModel(`ai:google/${geminiModel}`, options),
-        underway: async () => {},
-        refused: () => endpoint.requests.flatMap(({ refused }) => refused ?? []),
-        close: endpoint.close,
-      };
-    }),
-};
-
-const aiSdkMistralSubject: Subject = {
-  generates: true,
-  waits: true,
-  open: () =>
-    perCase(async (caseId, hung) => {
-      const endpoint = await startCompletionsEndpoint(({ messages, tools = [] }) => {
-        const names = tools.map((tool) => tool.function.name);
-        const calls = scripted(caseId, messages.length > 1, names);
-        const written = calls.map(({ name, input }) => ({ name, arguments: JSON.stringify(input) }));
-        return (
-          endpointFault(caseId, hung) ?? {
-            usage: { total_tokens: 110 },
-            ...(calls.length === 0 ? { text: "ok" } : { calls: written }),
-          }
-        );
-      });
-      const options = { env: { MISTRAL_API_KEY: "secret" }, baseUrl: `${endpoint.url}/v1` };
-      return {
-        model: await openAskedModel("ai:@ai-sdk/mistral/mistral-small", options),
-        underway: async () => {},
-        refused: () => endpoint.requests.flatMap(({ refused }) => refused ?? []),
-        close: endpoint.close,
-      };
-    }),
-};
+);
 
 const lexicalSubject: Subject = {
   generates: false,
@@ -235,16 +195,13 @@ const withCache = (subject: Subject): Subject => ({
   },
 });
 
+const remote = {
+  ...{ anthropic: anthropicSubject, openai: openaiSubject, "openai with tool search": responsesSubject },
+  ...{ "ai:google": aiSdkGoogleSubject, "ai:mistral": aiSdkMistralSubject },
+};
+describe.each(Object.entries(remote))("%s", (_, subject) => modelContract(subject));
+describe.each(Object.entries(remote))("%s with a cache", (_, subject) => modelContract(withCache(subject)));
 describe("lexical", () => modelContract(lexicalSubject));
-describe("anthropic", () => modelContract(anthropicSubject));
-describe("openai", () => modelContract(openaiSubject));
-describe("openai with tool search", () => modelContract(responsesSubject));
-describe("ai:google", () => modelContract(aiSdkGoogleSubject));
-describe("ai:mistral", () => modelContract(aiSdkMistralSubject));
-describe("ai:google with a cache", () => modelContract(withCache(aiSdkGoogleSubject)));
-describe("anthropic with a cache", () => modelContract(withCache(anthropicSubject)));
-describe("openai with a cache", () => modelContract(withCache(openaiSubject)));
-describe("openai with tool search and a cache", () => modelContract(withCache(responsesSubject)));
 describe("replay", () => modelContract(replaySubject));
 
 /** A file of a user that answers as the endpoints do. */

@@ -20,7 +20,7 @@ it("passes the program's own lint without a finding", async () => {
     format: "terminal",
     failureThreshold: "info",
   } as const;
-  const code = await lint({ ...options, json: true, skills: ["skills"] }, io);
+  const code = await lint({ ...options, json: true, skills: ["skills", "evals/skills"] }, io);
   expect([code, lintReportSchema.parse(JSON.parse(io.printed())).findings]).toEqual([0, []]);
 });
 

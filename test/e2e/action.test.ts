@@ -1,7 +1,7 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { makeFolder } from "../fakes/folder.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { runAction as runInstalled } from "./githubRunner.ts";
 import { installPackage, root } from "./packed.ts";
@@ -9,8 +9,7 @@ import { installPackage, root } from "./packed.ts";
 // The steps of action.yml, run by a shell in a project with the packed package. The model is an endpoint on loopback that
 // speaks Anthropic's protocol, `gh` a program that keeps the comments of a pull request.
 
-const dir = mkdtempSync(join(tmpdir(), "evals-action-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = makeFolder();
 const file = (name: string) => join(dir, name);
 const read = (name: string) => (existsSync(file(name)) ? readFileSync(file(name), "utf8") : "");
 
@@ -29,8 +28,8 @@ case "$*" in
 esac
 for word in "$@"; do case "$word" in body=@*) cp "\${word#body=@}" "${dir}/comment" ;; esac; done
 `,
+    { mode: 0o755 },
   );
-  chmodSync(file("bin/gh"), 0o755);
 });
 beforeEach(() => {
   for (const name of ["gh.log", "comment", "summary.md", "reports"])

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { makeFolder } from "../fakes/folder.ts";
+import { writeActSuite } from "../fixtures/actSuite.ts";
 import { type BatchEndpoint, startCompletionBatches, startMessageBatches } from "../fixtures/endpoints/batches.ts";
 import { evals, start, timeless, trialsOf } from "./evals.ts";
 
@@ -17,13 +18,13 @@ const providers = {
   anthropic: {
     model: "anthropic:claude-haiku-5-5",
     open: (polls: number): Promise<Endpoint> =>
-      startMessageBatches({ polls, answer: () => ({ calls: [{ name: "read", input: {} }] }) }),
+      startMessageBatches({ polls, answer: () => ({ calls: [{ name: "act", input: {} }] }) }),
     env: (url: string) => ({ ANTHROPIC_BASE_URL: url }),
   },
   openai: {
     model: "openai:gpt-6.1",
     open: (polls: number): Promise<Endpoint> =>
-      startCompletionBatches({ polls, answer: () => ({ calls: [{ name: "read", arguments: "{}" }] }) }),
+      startCompletionBatches({ polls, answer: () => ({ calls: [{ name: "act", arguments: "{}" }] }) }),
     env: (url: string) => ({ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: "test" }),
   },
 };
@@ -31,24 +32,12 @@ const providers = {
 const cases = 4;
 const trials = 40;
 
-/** A folder with a suite of 160 cells. */
+/** A folder with a suite of 160 cells, on three tools. */
 function createProject(): string {
   const dir = makeFolder();
-  cleanup.push(() => rmSync(dir, { recursive: true, force: true }));
-  mkdirSync(join(dir, "evals"));
-  const tools = ["read", "list", "move"].map((name) => ({
-    name,
-    description: `The tool ${name}.`,
-    inputSchema: { type: "object" },
-  }));
-  const list = Array.from({ length: cases }, (_, i) => ({
-    id: `c${i}`,
-    input: `Read the file ${i}`,
-    expect: { tool: "read" },
-  }));
+  writeActSuite(dir, cases, { trials, maxTurns: 1 }, "evals/suite.json");
+  const tools = ["act", "list", "move"].map((name) => ({ name, inputSchema: { type: "object" } }));
   writeFileSync(join(dir, "tools.json"), JSON.stringify(tools));
-  const suite = { name: "files", server: { tools: "../tools.json" }, trials, maxTurns: 1, cases: list };
-  writeFileSync(join(dir, "evals/files.json"), JSON.stringify(suite));
   return dir;
 }
 

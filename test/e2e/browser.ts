@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach } from "vitest";
+import { afterAll, beforeAll, beforeEach, onTestFinished } from "vitest";
 
 const names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
@@ -42,13 +42,17 @@ export function needsBrowser(): () => Browser {
 /** How many times slower than this machine the pages run: EVALS_BROWSER_SLOWDOWN=20 shows what a test does not wait for. */
 const slowdown = Number(process.env.EVALS_BROWSER_SLOWDOWN ?? 1);
 
-/** A page, and what went wrong on it: errors, refused resources, and requests to anything but `origin`. */
+/**
+ * A page that is closed after the test, and what went wrong on it: errors, refused resources, and requests to anything but
+ * `origin`.
+ */
 export async function openPage(
   browser: () => Browser,
   url: string,
   { origin = "file://", ...options }: BrowserContextOptions & { origin?: string } = {},
 ): Promise<{ page: Page; faults: string[]; requests: string[] }> {
   const context = await browser().newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  onTestFinished(() => context.close());
   const faults: string[] = [];
   const requests: string[] = [];
   await context.route("**/*", async (route) => {

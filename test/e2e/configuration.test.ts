@@ -1,6 +1,6 @@
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { writeIn } from "../fakes/folder.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals, pageOf, summaryOf, trialsOf, workspace } from "./evals.ts";
 
@@ -10,9 +10,8 @@ const run = (...args: string[]) => evals(args, { cwd: dir });
 const fixture = (name: string) => join(import.meta.dirname, "../fixtures/servers", name);
 const ofPackage = (name: string) => join(dir, "node_modules/@modelcontextprotocol", name, "dist/index.js");
 
-mkdirSync(join(dir, "data"));
-writeFileSync(join(dir, "data/notes.txt"), "Buy flour.\n");
-const file = (name: string, content: unknown) => writeFileSync(join(dir, name), JSON.stringify(content));
+const file = (name: string, content: unknown) => writeIn(dir, name, content);
+file("data/notes.txt", "Buy flour.\n");
 file(".mcp.json", {
   mcpServers: {
     files: { command: "node", args: [ofPackage("server-filesystem"), join(dir, "data")] },
@@ -23,8 +22,8 @@ file(".mcp.json", {
   },
 });
 const suite = (name: string, more: object, ...cases: object[]) => {
-  file(`evals/${name}.json`, { server: { config: "../.mcp.json", all: true }, execute: "never", ...more, cases });
-  return `evals/${name}.json`;
+  const server = { config: "../.mcp.json", all: true };
+  return file(`evals/${name}.json`, { server, execute: "never", ...more, cases });
 };
 const asks = (id: string, tool: string, more = {}) => ({ id, input: `please ${id}`, expect: { tool, ...more } });
 const all = suite(

@@ -1,10 +1,10 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { makeFolder } from "../fakes/folder.ts";
 import { needsHost } from "./hosts/support.ts";
 
 // The official conformance suite of MCP, against the reference server and the client of this program. It needs a newer
@@ -12,8 +12,7 @@ import { needsHost } from "./hosts/support.ts";
 
 const suite = needsHost("conformance");
 const node = needsHost("node");
-const folder = mkdtempSync(join(tmpdir(), "evals-conformance-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = makeFolder();
 
 type Result = { out: string; failed: string[] };
 

@@ -1,32 +1,24 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { CodeCaller, CodeThread } from "../../src/evals/base/code/caller.ts";
-import { makeFolder } from "../fakes/folder.ts";
+import { makeFolder, writeIn } from "../fakes/folder.ts";
 import { type Ended, evals as inProcess, spawnEvals, summaryOf } from "./evals.ts";
 
 let cwd = "";
 const evals = (args: readonly string[]) => inProcess(args, { cwd });
-const write = (name: string, text: string) => {
-  mkdirSync(dirname(join(cwd, name)), { recursive: true });
-  writeFileSync(join(cwd, name), text);
-};
+const write = (name: string, content: unknown) => writeIn(cwd, name, content);
 const tools = [
   { name: "read", description: "Reads one file.", inputSchema: { type: "object", properties: { path: {} } } },
 ];
-const suite = (expectation: object) =>
-  write(
-    "evals/files.json",
-    JSON.stringify({
-      server: { tools: "../tools.json" },
-      trials: 2,
-      cases: [{ id: "read", input: "Read the file notes.txt", expect: expectation }],
-    }),
-  );
+const suite = (expectation: object) => {
+  const cases = [{ id: "read", input: "Read the file notes.txt", expect: expectation }];
+  write("evals/files.json", { server: { tools: "../tools.json" }, trials: 2, cases });
+};
 /** A folder of its own: a module is loaded once. */
 function begin() {
   cwd = makeFolder();
-  write("tools.json", JSON.stringify(tools));
+  write("tools.json", tools);
   write(
     "picker.mjs",
     `export default ({ tools }) => ({ calls: [{ tool: tools[0].name, arguments: { path: "notes.txt" } }] });
@@ -58,22 +50,16 @@ describe("a code assertion", () => {
         reason: JSON.stringify({ calls, workspace }) });`,
     );
     expect(passing).toEqual({ code: 0, passed: 1, trials: 1, broken: 0, reasons: [] });
-    expect(await outcomeWith("export default async () => false;")).toMatchObject({
-      code: 1,
+    const failed = { code: 1, passed: 0, trials: 1, broken: 0 };
+    expect(await outcomeWith("export default async () => false;")).toEqual({
+      ...failed,
       reasons: ["assert: check.mjs: check.mjs returned false"],
     });
-    expect(await outcomeWith("export default () => ({ pass: false, reason: 'too long' });")).toMatchObject({
-      trials: 1,
-      passed: 0,
-      reasons: ["assert: check.mjs: too long"],
-    });
-    expect(await outcomeWith("export default () => true;", { assert: "check.mjs" })).toMatchObject({
-      code: 0,
-      passed: 1,
-    });
+    const explained = await outcomeWith("export default () => ({ pass: false, reason: 'too long' });");
+    expect(explained).toEqual({ ...failed, reasons: ["assert: check.mjs: too long"] });
   });
 
-  it("is TypeScript, too, and runs in the bundled program", async () => {
+  it("is TypeScript, too, alone in a case, and runs in the bundled program", async () => {
     write("evals/check.ts", "export default ({ text }: { text: string }): boolean => text === '';");
     const spawned = (args: readonly string[]) => spawnEvals(args, { cwd });
     expect(await outcomeWith("", { assert: ["check.ts"] }, spawned)).toMatchObject({ code: 0, passed: 1 });
@@ -130,21 +116,13 @@ export default ({ wait, signal }) => {
     const hash = async (code: string) => {
       await outcomeWith(code);
       const { out } = await evals(["show", "--format", "json"]);
-      const { dir } = JSON.parse(out);
-      const { readFileSync } = await import("node:fs");
-      return JSON.parse(readFileSync(join(dir, "run.json"), "utf8")).suites[0].cases[0].hash;
+      return JSON.parse(readFileSync(join(JSON.parse(out).dir, "run.json"), "utf8")).suites[0].cases[0].hash;
     };
     expect(await hash("export default () => true;")).not.toBe(await hash("export default () => !false;"));
     suite({ tool: "read", assert: "nowhere.mjs" });
     const { code, err } = await evals(["run"]);
-    expect([code, err]).toMatchInlineSnapshot(`
-      [
-        2,
-        "evals/files.json:1:113: error: There is no file "nowhere.mjs".
-        Paths are relative to the suite file.
-      ",
-      ]
-    `);
+    const message = 'There is no file "nowhere.mjs".\n  Paths are relative to the suite file.\n';
+    expect([code, err]).toEqual([2, `evals/files.json:1:113: error: ${message}`]);
   });
 });
 
@@ -154,9 +132,8 @@ describe("a custom matcher", () => {
   it("decides about one argument", async () => {
     const code = `export default ({ value, at, with: ending }) => ({ pass: value.endsWith(ending) && at === "args.path" });`;
     expect(await outcomeWith(code, expected)).toMatchObject({ code: 0, passed: 1 });
-    expect(
-      await outcomeWith("export default ({ value }) => ({ pass: false, reason: value });", expected),
-    ).toMatchObject({ code: 1, reasons: ["args.path: notes.txt"] });
+    const failing = await outcomeWith("export default ({ value }) => ({ pass: false, reason: value });", expected);
+    expect(failing).toMatchObject({ code: 1, reasons: ["args.path: notes.txt"] });
     const negated = { tool: "read", args: { path: { $not: { $custom: "check.mjs" } } } };
     expect(await outcomeWith("export default () => false;", negated)).toMatchObject({ code: 0 });
   });
@@ -179,15 +156,10 @@ describe("a custom model", () => {
 
   it("answers, with what it used", async () => {
     const { one, code } = await asked(`${right} export const costUsd = ({ inputTokens }) => inputTokens / 10;`);
-    expect([code, one?.model, one?.totals]).toEqual([
-      0,
-      "custom:model.mjs",
-      expect.objectContaining({ passed: 2, inputTokens: 10, costUsd: 1 }),
-    ]);
-    expect((await asked(`${right} export const deterministic = true;`)).one?.totals).toMatchObject({
-      trials: 1,
-      costUsd: "unknown",
-    });
+    const totals = expect.objectContaining({ passed: 2, inputTokens: 10, costUsd: 1 });
+    expect([code, one?.model, one?.totals]).toEqual([0, "custom:model.mjs", totals]);
+    const deterministic = await asked(`${right} export const deterministic = true;`);
+    expect(deterministic.one?.totals).toMatchObject({ trials: 1, costUsd: "unknown" });
   });
 
   it.each([
@@ -235,10 +207,7 @@ describe("a custom reporter", () => {
   it("has to be there before anything is asked", async () => {
     suite({ tool: "read" });
     const { code, out, err } = await evals(["run", "--reporter", "custom:nowhere.mjs"]);
-    expect([code, out, err]).toEqual([
-      2,
-      "",
-      'error: There is no file "nowhere.mjs" for a reporter.\n  Name it relative to the working directory.\n',
-    ]);
+    const message = 'There is no file "nowhere.mjs" for a reporter.\n  Name it relative to the working directory.\n';
+    expect([code, out, err]).toEqual([2, "", `error: ${message}`]);
   });
 });

@@ -1,12 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { doctorReportSchema } from "../../src/evals/inspection/doctor/report.ts";
 import { makeFolder } from "../fakes/folder.ts";
-import { reservePort } from "../fixtures/ports.ts";
+import { listen, reservePort } from "../fixtures/ports.ts";
 import { evals } from "./evals.ts";
 
 const servers = join(import.meta.dirname, "../fixtures/servers");
@@ -216,9 +215,8 @@ test("what is observed of URLs without a server", async () => {
     "/page": (_, res) => res.writeHead(200, { "content-type": "text/html" }).end("<p>Hello"),
   };
   const web = createServer((req, res) => (answers[req.url ?? ""] ?? answers["/404"])?.(req, res));
-  await new Promise<void>((listening) => web.listen(0, "127.0.0.1", listening));
   const closed = await reservePort();
-  const host = `127.0.0.1:${(web.address() as AddressInfo).port}`;
+  const host = `127.0.0.1:${await listen(web)}`;
   const urls = [
     ...Object.keys(answers).map((path) => `http://${host}${path}`),
     `https://${host}/mcp`,

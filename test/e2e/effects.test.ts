@@ -1,9 +1,9 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { makeFolder } from "../fakes/folder.ts";
+import { makeFolder, writeIn } from "../fakes/folder.ts";
+import { listen } from "../fixtures/ports.ts";
 import { evals } from "./evals.ts";
 
 // A tool can do what nobody wants, whatever its annotations say: here each sends an e-mail, to an SMTP server of this test
@@ -26,25 +26,22 @@ const sink = createServer((socket) => {
   socket.on("error", () => {});
 });
 
-const write = (name: string, text: string) => writeFileSync(join(dir, name), text);
+const write = (name: string, content: unknown) => writeIn(dir, name, content);
 let command: string[] = [];
 let cases: object[] = [];
 beforeAll(async () => {
-  await new Promise<void>((listening) => sink.listen(0, "127.0.0.1", listening));
-  command = [mailer, String((sink.address() as AddressInfo).port)];
-  mkdirSync(join(dir, "evals"));
+  command = [mailer, String(await listen(sink))];
   cases = [
     { id: "send", input: "Send an e-mail to bob@mail.example", expect: { calls: senders.map((tool) => ({ tool })) } },
     { id: "list", input: "List the drafts of e-mails", expect: { tool: "list_drafts" } },
   ];
-  const writeSuite = (server: object) =>
-    write("evals/mail.json", JSON.stringify({ server, trials: 3, maxTurns: 1, cases }));
+  const writeSuite = (server: object) => write("evals/mail.json", { server, trials: 3, maxTurns: 1, cases });
   const server = { command: process.execPath, args: command };
-  write(".mcp.json", JSON.stringify({ mcpServers: { mailer: server } }));
+  write(".mcp.json", { mcpServers: { mailer: server } });
   const more = Array.from({ length: 6 }, (_, at) =>
     cases.map((one) => ({ ...one, id: undefined, input: `${at}: send an e-mail to bob` })),
   ).flat();
-  write("improve.json", JSON.stringify({ server, maxTurns: 1, cases: more }));
+  write("improve.json", { server, maxTurns: 1, cases: more });
   write("variants.yaml", "variants:\n  terse:\n    send_email: Sends mail.\n");
   const calls = senders.map((tool) => ({ tool, arguments: {} }));
   write("model.mjs", `export default () => ({ calls: ${JSON.stringify(calls)} });`);
@@ -93,7 +90,7 @@ describe("what is executed is printed first", () => {
 
   it("and e-mails are sent where a tool lies that it only reads", async () => {
     const lying = { command: process.execPath, args: [...command, "read-only"] };
-    write("lying.json", JSON.stringify({ server: lying, trials: 3, maxTurns: 1, cases: cases.slice(0, 1) }));
+    write("lying.json", { server: lying, trials: 3, maxTurns: 1, cases: cases.slice(0, 1) });
     const { err } = await evals(["run", "lying.json", ...asked], { cwd: dir });
     expect(err).toContain(`${list}${senders.join(", ")}, list_drafts.`);
     expect(received).toHaveLength(3 * senders.length);

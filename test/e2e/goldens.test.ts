@@ -1,8 +1,8 @@
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
-import { makeFolder } from "../fakes/folder.ts";
+import { makeFolder, writeIn } from "../fakes/folder.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { evals } from "./evals.ts";
 
@@ -14,10 +14,8 @@ const root = makeFolder();
 const cwd = join(root, "project");
 const env = { HOME: join(root, "home") };
 
-const write = (file: string, content: unknown) => {
-  mkdirSync(join(cwd, file, ".."), { recursive: true });
-  writeFileSync(join(cwd, file), typeof content === "string" ? content : JSON.stringify(content, null, 2));
-};
+const write = (file: string, content: unknown) =>
+  writeIn(cwd, file, typeof content === "string" ? content : JSON.stringify(content, null, 2));
 const tool = (name: string, description: string, ...parameters: string[]) => ({
   name,
   description,

@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { expect, it } from "vitest";
+import { makeFolder, writeIn } from "../fakes/folder.ts";
+import { listen } from "../fixtures/ports.ts";
 import { type Ended, spawnEvals } from "./evals.ts";
 
 const mongodb = `
@@ -117,12 +117,9 @@ const sources = {
 
 /** Writes sources into a repository and imports them; the suites that were written, by their format. */
 async function importSources(files: Record<string, string>, ...flags: string[]) {
-  const cwd = mkdtempSync(join(tmpdir(), "import-"));
+  const cwd = makeFolder();
   mkdirSync(join(cwd, ".git"));
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(cwd, name)), { recursive: true });
-    writeFileSync(join(cwd, name), text);
-  }
+  for (const [name, text] of Object.entries(files)) writeIn(cwd, name, text);
   const ended: Ended = await spawnEvals(["import", ".", "--output", "out", ...flags], { cwd });
   const read = (format: string) => {
     const file = join(cwd, "out", `${format}.yaml`);
@@ -151,8 +148,7 @@ describeAccuracyTests([{ prompt: "${prompt}", expectedToolCalls: [] }]);
 it("keeps the calls before a failure, and the other sources of a hostile one", async () => {
   const requests: string[] = [];
   const server = createServer(({ url = "" }, response) => void response.end(void requests.push(url)));
-  await new Promise<void>((done) => void server.listen(0, "127.0.0.1", done));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const attempts = [
     `await fetch("http://127.0.0.1:${port}/fetch")`,
     `process.getBuiltinModule("node:http").get("http://127.0.0.1:${port}/built-in")`,
@@ -169,25 +165,18 @@ it("keeps the calls before a failure, and the other sources of a hostile one", a
     `(await import("node:fs")).readFileSync("/etc/hostname")`,
   ];
   const probe = attempts.map((attempt) => `try { ${attempt}; done.push(${JSON.stringify(attempt)}); } catch {}`);
-  const {
-    cwd,
-    mongodb: suite,
-    out,
-  } = await importSources(
-    {
-      "a.test.ts": `${test("Before the failure")}\nthrow new Error("broken");`,
-      "b.test.ts": test("The end of the process", "process.exit(0);"),
-      "c.test.ts": test("Output", 'console.log("{}"); (await import("node:fs")).writeSync(1, "no reply\\n");'),
-      "d.test.ts": test("Without memory", "const all = []; for (;;) all.push(new Array(1e6).fill(1.5));"),
-      "e.test.ts": `${test("Attempts", `const done: string[] = [Object.keys(process.env).join()]; ${probe.join("\n")}`)}
+  const files = {
+    "a.test.ts": `${test("Before the failure")}\nthrow new Error("broken");`,
+    "b.test.ts": test("The end of the process", "process.exit(0);"),
+    "c.test.ts": test("Output", 'console.log("{}"); (await import("node:fs")).writeSync(1, "no reply\\n");'),
+    "d.test.ts": test("Without memory", "const all = []; for (;;) all.push(new Array(1e6).fill(1.5));"),
+    "e.test.ts": `${test("Attempts", `const done: string[] = [Object.keys(process.env).join()]; ${probe.join("\n")}`)}
 import { describeAccuracyTests as describe2 } from "./sdk.js";
 describeAccuracyTests(done.filter(Boolean).map((prompt) => ({ prompt, expectedToolCalls: [] })));`,
-      "f.test.ts": test("Without end", "for (;;);"),
-      "g.test.ts": test("The last"),
-    },
-    "--execute-source",
-    "--json",
-  );
+    "f.test.ts": test("Without end", "for (;;);"),
+    "g.test.ts": test("The last"),
+  };
+  const { cwd, mongodb: suite, out } = await importSources(files, "--execute-source", "--json");
   server.close();
   const { imports } = JSON.parse(out) as { imports: { cases: { name: string }[]; losses: { detail?: string }[] }[] };
   expect(imports[0]?.cases.map(({ name }) => name)).toEqual([

@@ -2,7 +2,6 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symli
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { makeFolder } from "../fakes/folder.ts";
-import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { evals, summaryOf } from "./evals.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -131,34 +130,6 @@ describe("evals init", () => {
       "NOT REVIEWED · a keyword search says nothing about 11 drafted",
     );
     expect((await evals(["init", ".claude/skills"], { cwd })).out).toContain("Kept the queries of 2 skills.");
-  });
-
-  it("has a model write queries, and keeps drafts where its answers cannot be used", async () => {
-    const asked: string[] = [];
-    const service = await startMessagesEndpoint(({ messages: [message] }) => {
-      const prompt = JSON.stringify(message?.content);
-      asked.push(prompt);
-      return {
-        text: /shopping/.test(prompt) ? '{"query": "What do I need, says shopping.md?"}' : "I would rather not.",
-      };
-    });
-    await evals(["init"], { cwd });
-    const env = { ANTHROPIC_BASE_URL: service.url };
-    const flags = ["--writer", "anthropic:claude-haiku-5-5", "-c", "1", "--accept-all"];
-    const { code, err } = await evals(["queries", ...flags], { cwd, env, width: 1000 });
-    await service.close();
-    expect({ code, err }).toMatchInlineSnapshot(`
-      {
-        "code": 0,
-        "err": "8 queries to write with anthropic:claude-haiku-5-5, a request each: free. No tool is executed.
-      anthropic:claude-haiku-5-5 wrote 1 of 8 queries. 6 could not be used (it does not say invoice). 1 said the same as another.
-      ",
-      }
-    `);
-    expect(asked).toHaveLength(20);
-    expect(asked[1]).toContain("Your last message could not be used: it does not say");
-    expect(read("evals/notes.yaml")).toContain("input: What do I need, says shopping.md?");
-    expect(read("evals/notes.yaml")).toContain("input: Please save a note under a name");
   });
 
   it("asks for a name where there are several servers, and for a server where there is none", async () => {

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
+import { beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { parse } from "yaml";
+import { makeFolder } from "../fakes/folder.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { runWorkflow } from "./githubRunner.ts";
 import { network, packPackage, root } from "./packed.ts";
@@ -11,8 +11,7 @@ import { network, packPackage, root } from "./packed.ts";
 // The workflow of `evals init --ci github`, run step by step in a fresh clone of a project of each package manager: a server
 // that has dependencies, is built, and reads a variable. The managers and the packages come from the registry.
 
-const dir = mkdtempSync(join(tmpdir(), "evals-workflow-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = makeFolder();
 
 let packed = "";
 beforeAll(() => {

@@ -47,6 +47,14 @@ async function judgeWith(answers: Record<string, MessageAnswer | Fault> = {}) {
 const id = "anthropic:claude-haiku-5-5";
 const check = (url: string, ...flags: string[]) =>
   evals(["judge", "check", "labels.jsonl", "--judge", id, "--base-url", url, "--retries", "0", ...flags], { cwd: dir });
+/** Counts by the label of a person, each of what the judge said. */
+const count = (counts: Record<string, number[]>) =>
+  Object.fromEntries(
+    Object.entries(counts).map(([label, [met, not, unclear]]) => [
+      label,
+      { met, "not met": not, "cannot tell": unclear },
+    ]),
+  );
 const summaryOf = ({ out }: Ended): JudgeCheckSummary => JSON.parse(out);
 
 describe("evals judge check", () => {
@@ -73,17 +81,11 @@ describe("evals judge check", () => {
     const file = join(dir, "evals/judges/anthropic-claude-haiku-5-5.json");
     const written = JSON.parse(readFileSync(file, "utf8"));
     expect(written).toEqual({
-      format: "tool-evals judge 1",
-      judge: id,
+      ...{ format: "tool-evals judge 1", judge: id, prompt: hashPrompt() },
       settings: { baseUrl: `${endpoint.url}/`, maxTokens: 4096, timeoutMs: 120000, retries: 0 },
-      prompt: hashPrompt(),
       labels: { file: "labels.jsonl", sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
       measuredAt: expect.stringMatching(/^\d{4}-.*Z$/),
-      counts: {
-        met: { met: 3, "not met": 0, "cannot tell": 0 },
-        "not met": { met: 1, "not met": 1, "cannot tell": 0 },
-        "cannot tell": { met: 0, "not met": 0, "cannot tell": 1 },
-      },
+      counts: count({ met: [3, 0, 0], "not met": [1, 1, 0], "cannot tell": [0, 0, 1] }),
     });
     expect(readFileSync(file, "utf8")).toBe(`${JSON.stringify(written, null, 2)}\n`);
     const known = await readJudgeFigure(join(dir, "evals/judges"), id);
@@ -133,11 +135,7 @@ describe("evals judge check", () => {
     const ended = await check(endpoint.url, "--json", "--timeout", "5", "--output", "never.json");
     expect(ended).toMatchObject({ code: 3, err: "" });
     const summary = summaryOf(ended);
-    expect(summary.counts).toEqual({
-      met: { met: 0, "not met": 0, "cannot tell": 0 },
-      "not met": { met: 0, "not met": 0, "cannot tell": 1 },
-      "cannot tell": { met: 0, "not met": 0, "cannot tell": 0 },
-    });
+    expect(summary.counts).toEqual(count({ met: [0, 0, 0], "not met": [0, 0, 1], "cannot tell": [0, 0, 0] }));
     expect(summary.broken.map(({ id: label, why }) => `${label}: ${why}`)).toMatchInlineSnapshot(`
       [
         "asks: the judge's answer has no JSON object: All criteria are met.",

@@ -3,7 +3,6 @@ import {
   closeSync,
   copyFileSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   rmSync,
@@ -11,11 +10,11 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Turn } from "../../src/evals/base/types/trial.ts";
 import { readPage } from "../docs/page.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { trialsOf } from "./evals.ts";
 import { runWorkflow } from "./githubRunner.ts";
 import { installPackage, network, packPackage, root } from "./packed.ts";
@@ -47,8 +46,7 @@ const queries = {
 };
 
 describe.skipIf(!found)("a local model", () => {
-  const dir = mkdtempSync(join(tmpdir(), "evals-local-"));
-  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = makeFolder();
   const { library = "", weights = "" } = found ?? {};
   const env = { PATH: process.env.PATH, HOME: dir, NO_COLOR: "1", EVALS_MODELS: join(dir, "models") };
   const evals = (...args: string[]) =>

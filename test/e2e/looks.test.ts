@@ -108,7 +108,6 @@ describe("the page of a run", () => {
       expect(await colors(page, ".row.trial .outcome")).toEqual([good]);
       expect(await findCut(page)).toEqual([]);
       expect(faults).toEqual([]);
-      await page.context().close();
     },
   );
 });
@@ -122,5 +121,4 @@ it("uses a wide screen, and keeps lines readable", async () => {
       .evaluate((one) => one.getBoundingClientRect().width);
   expect(await width(".explorer")).toBeGreaterThan(1500);
   expect(await width("main > p")).toBeLessThan(1000);
-  await page.context().close();
 });

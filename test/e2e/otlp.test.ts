@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterEach, expect, it } from "vitest";
+import { listen } from "../fixtures/ports.ts";
 import { evals, summaryOf, workspace } from "./evals.ts";
 
 const dir = workspace();
@@ -13,8 +13,7 @@ const collector = createServer(async (request, response) => {
   received.push({ path: request.url ?? "", headers: request.headers, body });
   response.writeHead(status, { "content-type": "application/json" }).end(reply);
 });
-await new Promise<void>((resolve) => collector.listen(0, "127.0.0.1", resolve));
-const url = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+const url = `http://127.0.0.1:${await listen(collector)}`;
 afterEach(() => {
   received.length = 0;
   status = 200;

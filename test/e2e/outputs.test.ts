@@ -1,9 +1,10 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { beforeAll, expect, it, test } from "vitest";
 import { type OutputName, outputNames } from "../../src/evals/base/types/flagValues.ts";
+import { writeIn } from "../fakes/folder.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { evals, summaryOf, workspace } from "./evals.ts";
 import { spoilable } from "./spoiled.ts";
@@ -14,10 +15,7 @@ const dir = workspace();
 /** Only a judge has a key. */
 const run = (...args: string[]) =>
   evals(args, { cwd: dir, env: { HOME: dir, ANTHROPIC_API_KEY: args[0] === "judge" ? "test" : "" } });
-const write = (name: string, content: unknown) => {
-  writeFileSync(join(dir, name), typeof content === "string" ? content : JSON.stringify(content));
-  return name;
-};
+const write = (name: string, content: unknown) => writeIn(dir, name, content);
 const server = ["--server", `${process.execPath} dist/server/main.js`];
 const printed: Partial<Record<OutputName, string[]>> = {};
 

@@ -1,20 +1,19 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { runSummarySchema } from "../../src/evals/base/types/run.ts";
+import { makeFolder, writeIn } from "../fakes/folder.ts";
 import { pageOf } from "./evals.ts";
 import { installPackage, root } from "./packed.ts";
 
 // The package as it is published: packed, installed into the example project, and used from there.
 
-const dir = mkdtempSync(join(tmpdir(), "evals-package-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = makeFolder();
 
 beforeAll(() => {
   cpSync(join(root, "docs/example"), dir, { recursive: true });
-  writeFileSync(join(dir, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  write("package.json", { private: true, type: "module" });
   installPackage(dir);
 });
 
@@ -27,7 +26,7 @@ function run(program: string, args: readonly string[], env: Record<string, strin
   return { status, out: stdout, err: stderr };
 }
 const bin = (name: string) => join(root, "node_modules/.bin", name);
-const write = (name: string, text: string) => writeFileSync(join(dir, name), text);
+const write = (name: string, content: unknown) => writeIn(dir, name, content);
 
 describe("the vitest helper", () => {
   it("runs the tests of the example project", () => {
@@ -37,7 +36,6 @@ describe("the vitest helper", () => {
   });
 
   it("fails with what the model did, and with the cause where nothing could be decided", () => {
-    mkdirSync(join(dir, "failing"));
     write(
       "failing/wrong.test.ts",
       `import { expect, test } from "vitest";
@@ -54,13 +52,13 @@ test("negated", async () => {
 `,
     );
     const { status, out, err } = run(bin("vitest"), ["run", "failing", "--root", dir, "--testTimeout", "200000"]);
-    const printed = out + err;
     expect(status).toBe(1);
-    expect(printed).toContain('expected lexical-2 to select save_note for "Read me the note "shopping.md""');
-    expect(printed).toContain("passed 0 of 1\n");
-    expect(printed).toContain("1x tool: expected save_note, got read_note");
-    expect(printed).toContain("passed 0 of 0 (1 broken)");
-    expect(printed).toContain(".not.toSelect is not defined.");
+    for (const text of [
+      'expected lexical-2 to select save_note for "Read me the note "shopping.md""',
+      ...["passed 0 of 1\n", "1x tool: expected save_note, got read_note", "passed 0 of 0 (1 broken)"],
+      ".not.toSelect is not defined.",
+    ])
+      expect(out + err).toContain(text);
     rmSync(join(dir, "failing"), { recursive: true });
   });
 });
@@ -73,7 +71,6 @@ describe("the types", () => {
   });
 
   it.each(["node16", "bundler"])("of the library are complete with moduleResolution %s", (resolution) => {
-    mkdirSync(join(dir, "typed"), { recursive: true });
     write(
       "typed/library.ts",
       `import { compare, defineConfig, EvalsError, lint, run, type RunSummary, type Suite } from "tool-evals";
@@ -93,12 +90,8 @@ export default [rate, comparisons.length, findings.length, EvalsError];
 `,
     );
     const module = resolution === "node16" ? "node16" : "esnext";
-    const config = {
-      compilerOptions: {
-        ...{ target: "es2023", strict: true, noEmit: true, module, moduleResolution: resolution, types: [] },
-      },
-    };
-    write("typed/tsconfig.json", JSON.stringify(config));
+    const options = { target: "es2023", strict: true, noEmit: true, module, moduleResolution: resolution, types: [] };
+    write("typed/tsconfig.json", { compilerOptions: options });
     const { status, out } = run(bin("tsc"), ["-p", join(dir, "typed")]);
     expect([status, out]).toEqual([0, ""]);
   });
@@ -209,16 +202,8 @@ console.log(globalThis.seen === EvalsError, totals.broken);
 describe("the page of a run", () => {
   it("is in the package, and is written by the installed program", () => {
     const cli = join(dir, "node_modules/tool-evals/dist/evals/cli.js");
-    const { status, err } = run(process.execPath, [
-      cli,
-      "run",
-      "evals/notes.yaml",
-      "-m",
-      "lexical",
-      "--out",
-      "records",
-      "--trust",
-    ]);
+    const args = "run evals/notes.yaml -m lexical --out records --trust".split(" ");
+    const { status, err } = run(process.execPath, [cli, ...args]);
     expect([err, status === 0 || status === 1]).toEqual(["", true]);
     const page = pageOf(join(dir, "records/last-result"));
     expect(page.trials?.trials.length).toBeGreaterThan(0);

@@ -33,14 +33,26 @@ function write(name: string, summary: RunSummary, manifest: RunManifest, trials:
   return pathToFileURL(file).href;
 }
 
+/** Writes a page of these blocks. */
+function writeBlocks(...blocks: Parameters<typeof blocksPage>[0]): string {
+  const file = join(dir, "blocks.html");
+  writeFileSync(file, [...renderPage(toPage(blocksPage([heading(1, "ADOPT clear"), ...blocks])))].join(""));
+  return pathToFileURL(file).href;
+}
+
+/** The page of trials, with the summary of them. */
+function writeTrials(name: string, manifest: RunManifest, trials: readonly Trial[]): string {
+  const results = summarizer(manifest, "reports/made-up");
+  for (const trial of trials) results.add(trial);
+  return write(name, results.summary(), manifest, trials);
+}
+
 let run: string | undefined;
 /** A run of 1,200 trials: 30 cases, two models, before and after a change. */
 function writeRun(): string {
   if (run !== undefined) return run;
   const { manifest, trials } = makeRecord(1200);
-  const results = summarizer(manifest, "reports/made-up");
-  for (const trial of trials) results.add(trial);
-  run = write("run", results.summary(), manifest, trials);
+  run = writeTrials("run", manifest, trials);
   return run;
 }
 
@@ -71,7 +83,6 @@ describe("a run", () => {
     const last = page.locator(".row[aria-rowindex='60']");
     expect(await last.getByRole("img").getAttribute("aria-label")).toBe("passed");
     expect(faults).toEqual([]);
-    await page.context().close();
   });
 
   it("names in the row of a case the outcomes with the tools of now, not those with the baseline's", async () => {
@@ -89,7 +100,6 @@ describe("a run", () => {
     const row = page.locator(".row.case", { hasText: model });
     await expect.poll(() => row.count()).toBe(1);
     expect(await row.locator(".outcomes > span").innerText()).toBe("");
-    await page.context().close();
   });
 
   it("opens the sample of the documentation, with commands as code", async () => {
@@ -99,7 +109,6 @@ describe("a run", () => {
     const commands = await page.locator("p code").allInnerTexts();
     expect(commands).toContain("evals run -m anthropic:claude-haiku-5-5");
     expect(faults).toEqual([]);
-    await page.context().close();
   });
 
   it("filters by outcome, tool, model and words together, and counts the matches", async () => {
@@ -126,7 +135,6 @@ describe("a run", () => {
     await page.getByText("No trial matches.").waitFor();
     await page.getByRole("button", { name: "Clear" }).click();
     await expect.poll(count).toBe(1200);
-    await page.context().close();
   });
 
   it("filters by a cell of the confusion table", async () => {
@@ -137,7 +145,6 @@ describe("a run", () => {
     await page.getByLabel("Model", { exact: true }).selectOption("anthropic:claude-haiku-5-5");
     await page.getByLabel("Arm", { exact: true }).selectOption("head");
     await status(page).toContain(` ${counted} of 1,200 trials`);
-    await page.context().close();
   });
 
   it("shows the transcript of a trial: query, text, call, difference from a passed trial, result, order of tools", async () => {
@@ -156,26 +163,18 @@ describe("a run", () => {
     await pane.getByText("Tools in the order shown (7)").click();
     await pane.locator(".tools li").first().waitFor();
     expect(await pane.locator(".tools li").count()).toBe(7);
-    await page.context().close();
   });
 
   it("shows the inner call of one through a dispatcher", async () => {
     const { manifest, trials } = makeRecord(20);
     const inner = { tool: "behind", arguments: { organization: "acme" } };
-    const dispatched = trials.map(({ turns, ...trial }): Trial => {
-      return {
-        ...trial,
-        turns: turns.map((turn) => ({ ...turn, calls: turn.calls.map((one) => ({ ...one, inner })) })),
-      };
-    });
-    const results = summarizer(manifest, "reports/made-up");
-    for (const trial of dispatched) results.add(trial);
-    const { page } = await openPage(browser, write("dispatched", results.summary(), manifest, dispatched));
+    for (const call of trials.flatMap(({ turns }) => turns.flatMap(({ calls }) => calls)))
+      Object.assign(call, { inner });
+    const { page } = await openPage(browser, writeTrials("dispatched", manifest, trials));
     await page.getByLabel("Outcome", { exact: true }).selectOption("right-tool");
     await openFirstTrial(page);
     const text = await page.getByRole("complementary", { name: "Transcript" }).innerText();
     expect(text).toMatch(/Inner call behind\s+\{\s+"organization": "acme"\s+\}/);
-    await page.context().close();
   });
 
   it("can be used by keyboard alone", async () => {
@@ -212,7 +211,6 @@ describe("a run", () => {
     await page.waitForFunction(
       'document.getElementById(document.querySelector(".list").getAttribute("aria-activedescendant"))',
     );
-    await page.context().close();
   });
 
   it("fits a phone, where an open trial covers the list", async () => {
@@ -238,7 +236,6 @@ describe("a run", () => {
     expect(await intervals.count()).toBeGreaterThan(0);
     const rows = await intervals.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height));
     expect(Math.max(...rows)).toBeLessThanOrEqual(100);
-    await page.context().close();
   });
 
   it("prints what is folded, without the list", async () => {
@@ -253,7 +250,6 @@ describe("a run", () => {
     expect(await page.evaluate(marker)).toBe("none");
     const pdf = await page.pdf();
     expect(pdf.subarray(0, 4).toString()).toBe("%PDF");
-    await page.context().close();
   });
 });
 
@@ -267,10 +263,8 @@ describe("an interval plot", () => {
   it.each([1280, 390])(
     "names its axis and the ends of it, below the lines of the rows, %i pixels wide",
     async (width) => {
-      const file = join(dir, "intervals.html");
-      writeFileSync(file, [...renderPage(toPage(blocksPage([heading(1, "ADOPT clear"), ...plot])))].join(""));
       const viewport = { width, height: 800 };
-      const { page, faults } = await openPage(browser, pathToFileURL(file).href, { viewport });
+      const { page, faults } = await openPage(browser, writeBlocks(...plot), { viewport });
       const labels = page.locator("table.intervals tfoot text");
       expect(await labels.allTextContents()).toEqual(["0%", "50%", "100%", "Pass rate"]);
       const middles = (selector: string) =>
@@ -291,7 +285,6 @@ describe("an interval plot", () => {
       expect(cut).toEqual([]);
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
       expect(faults).toEqual([]);
-      await page.context().close();
     },
   );
 });
@@ -299,13 +292,10 @@ describe("an interval plot", () => {
 it("keeps names of a wide table in one piece on a phone", async () => {
   const columns = makeColumns(["name", "wording"], ["figure", "screening", "mean of the gain test", "prompt tokens"]);
   const wide = table("wording", columns, [["incumbent", "75% (round 1)", "98%", "1,024 (+31)"]]);
-  const file = join(dir, "wide.html");
-  writeFileSync(file, [...renderPage(toPage(blocksPage([heading(1, "ADOPT clear"), wide])))].join(""));
-  const { page } = await openPage(browser, pathToFileURL(file).href, { viewport: { width: 390, height: 800 } });
+  const { page } = await openPage(browser, writeBlocks(wide), { viewport: { width: 390, height: 800 } });
   const name = page.locator("td code");
   expect(await name.evaluate((one) => one.getClientRects().length)).toBe(1);
   expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
-  await page.context().close();
 });
 
 it("explains missed trials, passes with another tool, and mocked calls", async () => {
@@ -317,7 +307,6 @@ it("explains missed trials, passes with another tool, and mocked calls", async (
   for (const sentence of missSentences) expect(text).toContain(sentence);
   expect(text).toMatch(/missing wrong type wrong value invented/i);
   expect(faults).toEqual([]);
-  await page.context().close();
 });
 
 describe("every page", () => {
@@ -333,7 +322,6 @@ describe("every page", () => {
       const { violations } = await page.evaluate<axe.AxeResults>("axe.run(document)");
       const found = violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`);
       expect(found.filter((one) => /^(serious|critical)/.test(one))).toEqual([]);
-      await page.context().close();
     }
   });
 
@@ -351,47 +339,27 @@ describe("every page", () => {
     })()`);
     expect(blocked).toBe("refused");
     expect(requests).toEqual([url]);
-    await page.context().close();
   });
 
   it("shows hostile text as text: without scripts, hidden characters or links", async () => {
     const cell = { suite: nasty, case: nasty, arm: nasty, model: nasty, trial: 1 };
     const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
-    const call = {
-      id: nasty,
-      tool: nasty,
-      arguments: { [nasty]: nasty },
-      execution: {
-        status: "executed" as const,
-        ms: 1,
-        result: { isError: true, content: [{ type: "text", text: nasty }] },
-      },
-    };
+    const result = { isError: true, content: [{ type: "text", text: nasty }] };
+    const execution = { status: "executed" as const, ms: 1, result };
+    const call = { id: nasty, tool: nasty, arguments: { [nasty]: nasty }, execution };
+    const searches = [{ query: nasty, found: [nasty] }];
     const trial: Trial = {
-      cell,
-      toolset: nasty,
-      orderSeed: 1,
-      outcome: { kind: "answered" },
-      turns: [
-        { text: nasty, calls: [call], searches: [{ query: nasty, found: [nasty] }], stop: "calls", usage, ms: 1 },
-      ],
+      ...{ cell, toolset: nasty, orderSeed: 1, outcome: { kind: "answered" } },
+      turns: [{ text: nasty, calls: [call], searches, stop: "calls", usage, ms: 1 }],
       verdict: {
         ...{ grade: "fail", selection: "wrong-tool", expected: nasty, picked: nasty },
         ...{ checks: [{ what: nasty, met: "no", why: nasty, evidence: nasty }], unchecked: [nasty] },
       },
-      costUsd: "unknown",
-      startedAt: nasty,
-      ms: 1,
+      ...{ costUsd: "unknown", startedAt: nasty, ms: 1 },
     };
     const location = {
-      hash: nasty,
-      expectedTools: [nasty],
-      expectedCalls: [],
-      trials: 1,
-      passRate: 1,
-      maxTurns: 1,
-      file: nasty,
-      line: 1,
+      ...{ hash: nasty, expectedTools: [nasty], expectedCalls: [], file: nasty, line: 1 },
+      ...{ trials: 1, passRate: 1, maxTurns: 1 },
     };
     const manifest: RunManifest = {
       ...hostileManifest,
@@ -412,6 +380,5 @@ describe("every page", () => {
     expect(await page.locator("main a, main img, main iframe, main script, main form").count()).toBe(0);
     expect(await page.title()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(faults).toEqual([]);
-    await page.context().close();
   });
 });

@@ -1,23 +1,17 @@
 import { execFileSync } from "node:child_process";
 import { hash } from "node:crypto";
-import { once } from "node:events";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createConnection, createServer } from "node:net";
+import { createConnection, createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Queue } from "bullmq";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import {
-  nameAnswers,
-  nameJob,
-  nameLease,
-  nameQueue,
-  nameRun,
-  planField,
-} from "../../src/evals/experiments/queue/connection.ts";
+import * as names from "../../src/evals/experiments/queue/connection.ts";
 import { makeFolder } from "../fakes/folder.ts";
+import { actCases, writeActSuite } from "../fixtures/actSuite.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { listen } from "../fixtures/ports.ts";
 import { noRedis, type RedisServer, startRedis } from "../fixtures/redis.ts";
 import { spawnEvals, start, summaryOf, timeless, trialsOf, untilPrinted } from "./evals.ts";
 
@@ -26,11 +20,7 @@ const tools = [
   { name: "act", description: "Acts.", inputSchema: { type: "object", properties: { text: { type: "string" } } } },
   { name: "wait", description: "Waits.", inputSchema: { type: "object" } },
 ];
-const suite = {
-  name: "s",
-  server: { tools: "../tools.json" },
-  cases: Array.from({ length: 20 }, (_, at) => ({ id: `c${at}`, input: `Act ${at}.`, expect: { tool: "act" } })),
-};
+const writeSuite = (more: object = {}) => writeActSuite(dir, 20, more, "evals/suite.json");
 
 let redis: RedisServer;
 let dir: string;
@@ -63,13 +53,19 @@ function startWorker(args: readonly string[] = [], cwd = dir, env: Record<string
   workers.push(worker);
   return worker;
 }
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await pause(20);
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await pause(20);
 }
-/** Waits until this many trials are on the queue. */
-async function untilQueued(trials: number): Promise<void> {
-  while ((await redis.use((client) => client.llen("evals:trials-anthropic:wait"))) < trials) await pause(20);
-}
+const count = (list: "wait" | "active") => redis.use((client) => client.llen(`evals:trials-anthropic:${list}`));
+const untilQueued = () => until(async () => (await count("wait")) === 20);
+const untilAsked = (requests: number) => until(() => endpoint.requests.length >= requests);
+/** Waits until ten answers are recorded and five more requests are held. */
+const untilHalfRecorded = () => until(() => endpoint.requests.length >= 15 && countRecorded() >= 10);
+/** The setting of a process whose new dates are of this time. */
+const withClock = (time: string, now = time) => {
+  const clock = `const Clock = Date; globalThis.Date = class extends Clock { constructor(...given) { given.length > 0 ? super(...given) : super(${time}); } static now() { return ${now}; } };`;
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(clock)}` };
+};
 /** Suspends the server: it keeps its connections and answers nothing. Returns what continues it. */
 async function suspendServer(): Promise<() => void> {
   const info = await redis.use((client) => client.info("server"));
@@ -90,35 +86,22 @@ async function startFront(pattern: RegExp) {
       const commands = text.match(/^\*\d+\r$/gm) ?? [];
       socket.write(commands.map(() => `-${state.refusal}\r\n`).join(""));
     });
-  }).listen(0, "127.0.0.1");
-  await once(front, "listening");
-  const url = `redis://127.0.0.1:${(front.address() as AddressInfo).port}`;
-  return { url, state, close: () => void front.close() };
-}
-/** Starts a run and a worker, whose answers the server refuses because it is full. The worker explains why it waits. */
-async function startRefused() {
-  const go = holdAnswers();
-  const worker = startWorker(["-c", "5"]);
-  const run = startRun(flags(1));
-  await until(() => endpoint.requests.length >= 5);
-  const isRefused = untilPrinted(worker, "refuses commands (OOM");
-  const isExplained = untilPrinted(worker, `Waiting for the queue at ${redis.url} to take`);
-  await redis.use((client) => client.config("SET", "maxmemory", "100kb"));
-  go();
-  await isRefused;
-  return { run, worker, isExplained };
+  });
+  return { url: `redis://127.0.0.1:${await listen(front)}`, state, close: () => void front.close() };
 }
 /** The name on the server of the only run, when it has begun. */
 async function findRun(): Promise<string> {
   const findManifest = () =>
     readdirSync(dir, { recursive: true, encoding: "utf8" }).find((file) => /run\.json$/.test(file));
   await until(() => findManifest() !== undefined);
-  return nameRun(JSON.parse(readFileSync(join(dir, findManifest() ?? ""), "utf8")));
+  return names.nameRun(JSON.parse(readFileSync(join(dir, findManifest() ?? ""), "utf8")));
 }
-/** A run of 20 trials that has every answer, and paid for each once. */
-async function expectWhole({ ended }: ReturnType<typeof start>): Promise<void> {
-  expect(summaryOf(await ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
-  expect(endpoint.requests).toHaveLength(20);
+/** A run that has every answer, and paid for each once, or for so many requests. */
+async function expectWhole(run: ReturnType<typeof start>, requests = 20, trials = 20) {
+  const ended = await run.ended;
+  expect(summaryOf(ended).totals, ended.err).toMatchObject({ trials, passed: trials, broken: 0, missing: 0 });
+  expect(endpoint.requests).toHaveLength(requests);
+  return ended;
 }
 /** How many trials are on the only record so far. */
 function countRecorded(): number {
@@ -133,9 +116,8 @@ describe.skipIf(noRedis)("a run with --queue", () => {
   afterAll(() => redis.close());
   beforeEach(async () => {
     dir = makeFolder();
-    mkdirSync(join(dir, "evals"));
+    writeSuite();
     writeFileSync(join(dir, "tools.json"), JSON.stringify(tools));
-    writeFileSync(join(dir, "evals/suite.json"), JSON.stringify(suite));
     answer = () => act;
     endpoint = await startMessagesEndpoint((_, index) => answer(index));
   });
@@ -192,48 +174,39 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     startWorker(["-c", "5"]);
     const run = startRun(flags());
     // An answer is on its way to the run while its worker asks the next request.
-    await until(() => endpoint.requests.length >= 15 && countRecorded() >= 10);
+    await untilHalfRecorded();
     run.child.kill(signal);
     const stopped = await run.ended;
     expect(stopped.code).toBe(code);
     expect(stopped.err).toMatch(/Workers are still running 5 trials; evals run --resume collects their answers\./);
     expect(trialsOf(summaryOf(stopped).dir)).toHaveLength(10);
-    expect(await redis.use((client) => client.llen("evals:trials-anthropic:wait"))).toBe(0);
-    expect(await redis.use((client) => client.llen("evals:trials-anthropic:active"))).toBe(5);
+    expect([await count("wait"), await count("active")]).toEqual([0, 5]);
     go();
-    const resumed = await startRun(["--resume", "latest", "--json"]).ended;
-    expect(resumed.code, resumed.err).toBe(0);
-    expect(summaryOf(resumed).totals).toMatchObject({ trials: 40, passed: 40, missing: 0 });
-    expect(endpoint.requests).toHaveLength(40);
+    expect((await expectWhole(startRun(["--resume", "latest", "--json"]), 40, 40)).code).toBe(0);
   });
 
   it("has no trial asked for a run that was killed, until that run is resumed", async () => {
     const dead = startRun(flags(1));
-    const listWaiting = () => redis.use((client) => client.llen("evals:trials-anthropic:wait"));
-    await untilQueued(20);
+    await untilQueued();
     dead.child.kill("SIGKILL");
     await dead.ended;
     const [id = ""] = readdirSync(join(dir, "reports"));
     const name = await findRun();
-    await redis.use((client) => client.pexpire(nameLease(name), 1));
+    await redis.use((client) => client.pexpire(names.nameLease(name), 1));
     const worker = startWorker();
     const dropped = untilPrinted(worker, `Dropping the trials of the run ${id}`);
     const other = await startRun([...flags(1), "--out", "other", "--case", "c0"]).ended;
     expect(summaryOf(other).totals).toMatchObject({ trials: 1, passed: 1 });
     await dropped;
-    while ((await listWaiting()) > 0) await pause(20);
+    await until(async () => (await count("wait")) === 0);
     expect(endpoint.requests).toHaveLength(1);
-    const resumed = await startRun(["--resume", id, "--json"]).ended;
-    expect(summaryOf(resumed).totals).toMatchObject({ trials: 20, passed: 20, missing: 0 });
-    expect(endpoint.requests).toHaveLength(21);
+    await expectWhole(startRun(["--resume", id, "--json"]), 21);
   });
 
   it("is not confused with a run that was started on another machine in the same millisecond", async () => {
-    const stopped =
-      "const Clock = Date; globalThis.Date = class extends Clock { constructor(...given) { given.length > 0 ? super(...given) : super(1e12); } };";
-    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(stopped)}`;
     startWorker();
-    const runs = ["one", "two"].map((out) => startRun([...flags(1), "--out", out], { NODE_OPTIONS }));
+    const stopped = withClock("1e12", "Clock.now()");
+    const runs = ["one", "two"].map((out) => startRun([...flags(1), "--out", out], stopped));
     const ids = new Set<string>();
     for (const ended of await Promise.all(runs.map(({ ended }) => ended))) {
       const { run, totals } = summaryOf(ended);
@@ -255,7 +228,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
         await pause(100);
         return act;
       };
-      await until(() => endpoint.requests.length >= 5);
+      await untilAsked(5);
       await forgetful.kill();
       await forgetful.restart();
       const ended = await run.ended;
@@ -274,7 +247,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     const go = holdAnswers(10);
     const first = startWorker(["-c", "5"]);
     const run = startRun(flags());
-    await until(() => endpoint.requests.length >= 15);
+    await untilAsked(15);
     first.child.kill("SIGINT");
     const { code, err } = await first.ended;
     expect({ code, err }).toEqual({
@@ -283,8 +256,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     });
     go();
     startWorker();
-    expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 40, passed: 40, broken: 0 });
-    expect(endpoint.requests).toHaveLength(45);
+    await expectWhole(run, 45, 40);
   });
 
   it("does not keep a worker from ending when the server is gone, and goes on when it is back", async () => {
@@ -294,7 +266,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     await Promise.all([idle, busy].map((worker) => untilPrinted(worker, "takes trials")));
     idle.child.kill("SIGSTOP");
     const run = startRun(flags(1));
-    await until(() => endpoint.requests.length >= 5);
+    await untilAsked(5);
     await redis.kill();
     idle.child.kill("SIGCONT");
     busy.child.kill("SIGTERM");
@@ -307,12 +279,9 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect(endpoint.requests.length).toBeLessThanOrEqual(25);
   });
 
-  it("keeps --max-requests, and stops a model that refuses everything", async () => {
+  // Limits of requests and of money: test/contract/asker.test.ts.
+  it("stops a model that refuses everything", async () => {
     startWorker();
-    const limited = await startRun([...flags(), "--max-turns", "1", "--max-requests", "7"]).ended;
-    expect(limited.code).toBe(3);
-    expect(summaryOf(limited).totals).toMatchObject({ calls: 7, missing: 33 });
-    expect(endpoint.requests).toHaveLength(7);
     answer = () => ({ fault: "status", status: 401, message: "no such key" });
     const refused = await startRun(flags()).ended;
     expect(refused.code).toBe(3);
@@ -321,8 +290,8 @@ describe.skipIf(noRedis)("a run with --queue", () => {
   });
 
   it("asks the judge on the workers", async () => {
-    const judged = { ...suite.cases[0], expected_behavior: ["The call acts."] };
-    writeFileSync(join(dir, "evals/suite.json"), JSON.stringify({ ...suite, execute: "never", cases: [judged] }));
+    const cases = actCases(1).map((one) => ({ ...one, expected_behavior: ["The call acts."] }));
+    writeSuite({ execute: "never", cases });
     answer = (index) => {
       const { body } = endpoint.requests[index] as { body: { messages: unknown } };
       const text = "I act on it as you asked.";
@@ -353,40 +322,21 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect(Math.max(...counts)).toBe(5);
   });
 
-  it("stops at --budget, with what one request more can cost", async () => {
-    answer = () => ({ ...act, usage: { input_tokens: 1_000, output_tokens: 1_000 } });
-    const priced = ["-m", "anthropic:claude-haiku-5-5", "--base-url", endpoint.url, "-n", "2", "--seed", "7", "--json"];
-    startWorker();
-    const ended = await startRun([...priced, "--max-turns", "1", "--budget", "0.0032"]).ended;
-    expect(ended.code, ended.err).toBe(3);
-    const { passed, missing, costUsd } = summaryOf(ended).totals;
-    // A trial costs $0.0006.
-    expect([passed + missing, costUsd === "unknown"]).toEqual([40, false]);
-    expect(Number(costUsd)).toBeLessThanOrEqual(0.0038 + 1e-9);
-    expect(endpoint.requests).toHaveLength(passed);
-  });
-
   it("runs programs on workers that were started with --hosts alone", async () => {
-    writeFileSync(
-      join(dir, "model.mjs"),
-      'export default () => ({ calls: [{ tool: "act", arguments: { text: "x" } }] });',
-    );
-    const custom = ["-m", "custom:model.mjs", "-n", "1", "--seed", "7", "--max-turns", "1", "--json"];
+    const model = 'export default () => ({ calls: [{ tool: "act", arguments: { text: "x" } }] });';
+    writeFileSync(join(dir, "model.mjs"), model);
     startWorker();
-    const run = startRun(custom);
-    let err = "";
-    run.child.stderr?.on("data", (data) => (err += data));
-    await until(() => err.includes("No worker takes trials of custom"));
+    const run = startRun(["-m", "custom:model.mjs", "-n", "1", "--seed", "7", "--max-turns", "1", "--json"]);
+    await untilPrinted(run, "No worker takes trials of custom");
     startWorker(["--hosts", "custom"]);
-    const ended = await run.ended;
-    expect(summaryOf(ended).totals, ended.err).toMatchObject({ trials: 20, passed: 20 });
+    await expectWhole(run, 0);
   });
 
   it("is refused by a worker whose files differ, which names the suite, and nothing is failed", async () => {
     const other = join(dir, "other");
     mkdirSync(other);
-    for (const part of ["evals", "tools.json"]) cpSync(join(dir, part), join(other, part), { recursive: true });
-    writeFileSync(join(other, "evals/suite.json"), JSON.stringify({ ...suite, cases: suite.cases.slice(1) }));
+    writeActSuite(other, 19, {}, "evals/suite.json");
+    cpSync(join(dir, "tools.json"), join(other, "tools.json"));
     const worker = startWorker([], other);
     const ended = await startRun(flags()).ended;
     const refused = await worker.ended;
@@ -404,21 +354,24 @@ describe.skipIf(noRedis)("a run with --queue", () => {
   });
 
   it("takes nothing executable from the queue", async () => {
-    writeFileSync(join(dir, "outside.json"), JSON.stringify({ ...suite, server: { command: "touch", args: ["ran"] } }));
-    const queue = new Queue(nameQueue("anthropic"), {
-      prefix: "evals",
-      connection: { host: "127.0.0.1", port: redis.port },
-    });
+    writeActSuite(dir, 20, { server: { command: "touch", args: ["ran"] } }, "outside.json");
+    writeFileSync(join(dir, "tools.json"), JSON.stringify(tools));
+    const connection = { host: "127.0.0.1", port: redis.port };
+    const queue = new Queue(names.nameQueue("anthropic"), { prefix: "evals", connection });
     queue.on("error", () => {});
     const cell = { suite: "s", case: "c0", arm: "head", model: "anthropic:x", trial: 1 };
     const forge = async (flags: object) => {
       const plan = { format: "tool-evals plan 1", harness: "0.1.0", flags, suites: [], models: [] };
       const text = JSON.stringify(plan);
       const planHash = hash("sha256", text);
-      await redis.use((client) => client.hset(nameAnswers("forged"), planField, text));
-      await redis.use((client) => client.set(nameLease("forged"), planHash));
+      await redis.use((client) => client.hset(names.nameAnswers("forged"), names.planField, text));
+      await redis.use((client) => client.set(names.nameLease("forged"), planHash));
       const worker = startWorker();
-      await queue.add("trial", { run: "forged", cell, toolset: "t", orderSeed: 1 }, { jobId: nameJob("forged", cell) });
+      await queue.add(
+        "trial",
+        { run: "forged", cell, toolset: "t", orderSeed: 1 },
+        { jobId: names.nameJob("forged", cell) },
+      );
       const { code, err } = await worker.ended;
       expect(code, err).toBe(3);
       await queue.obliterate({ force: true });
@@ -437,14 +390,21 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     // What is no job at all is dropped, and an answer of another form breaks its trial.
     const worker = startWorker();
     await queue.add("trial", { run: "../x" });
-    const run = startRun([...flags(1), "--case", "c0"]);
-    expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 1, passed: 1 });
+    await expectWhole(startRun([...flags(1), "--case", "c0"]), 1, 1);
     worker.child.kill("SIGKILL");
     await queue.close();
   });
 
   it("says what a stopped worker waits for when the server refuses its answers", async () => {
-    const { run, worker, isExplained } = await startRefused();
+    const go = holdAnswers();
+    const worker = startWorker(["-c", "5"]);
+    const run = startRun(flags(1));
+    await untilAsked(5);
+    const isRefused = untilPrinted(worker, "refuses commands (OOM");
+    const isExplained = untilPrinted(worker, `Waiting for the queue at ${redis.url} to take`);
+    await redis.use((client) => client.config("SET", "maxmemory", "100kb"));
+    go();
+    await isRefused;
     worker.child.kill("SIGINT");
     await isExplained;
     await redis.use((client) => client.config("SET", "maxmemory", "0"));
@@ -456,8 +416,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
       [];
     expect(err).toContain(`: ${answers} trials run`);
     startWorker();
-    expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
-    expect(endpoint.requests).toHaveLength(25 - Number(answers));
+    await expectWhole(run, 25 - Number(answers));
   });
 
   it.each([
@@ -478,7 +437,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     const go = holdAnswers();
     const worker = startWorker(["-c", "5"]);
     const run = startRun(flags(1));
-    await until(() => endpoint.requests.length >= 5);
+    await untilAsked(5);
     const processes = [worker, run];
     const areSilent = processes.map((one) => untilPrinted(one, "(Socket timeout. Expecting data"));
     const areBack = processes.map((one) => untilPrinted(one, `Reconnected to the queue at ${redis.url}.`));
@@ -501,13 +460,13 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     const whole = summaryOf(await spawnEvals(["run", ...flags(1)], { cwd: dir }));
     endpoint.requests.length = 0;
     const run = startRun(flags(1));
-    await untilQueued(20);
+    await untilQueued();
     await redis.use(async (client) => {
       const ids = await client.lrange("evals:trials-anthropic:wait", 0, -1);
       const [deleted = "", spoiled = "", moved = ""] = ids.map((id) => `evals:trials-anthropic:${id}`);
       const [answers = ""] = await client.keys("evals:answers:*");
-      const plan = JSON.parse((await client.hget(answers, planField)) ?? "");
-      await client.hset(answers, planField, JSON.stringify({ ...plan, flags: { ...plan.flags, maxTokens: 17 } }));
+      const plan = JSON.parse((await client.hget(answers, names.planField)) ?? "");
+      await client.hset(answers, names.planField, JSON.stringify({ ...plan, flags: { ...plan.flags, maxTokens: 17 } }));
       await client.del(deleted);
       await client.hset(spoiled, "data", "{");
       const job = JSON.parse((await client.hget(moved, "data")) ?? "");
@@ -527,23 +486,17 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     const go = holdAnswers(10);
     startWorker(["-c", "5"]);
     const run = startRun(flags(1));
-    await until(() => endpoint.requests.length >= 15 && countRecorded() >= 10);
+    await untilHalfRecorded();
     const name = await findRun();
     const recorded = trialsOf(join(dir, "reports", readdirSync(join(dir, "reports"))[0] ?? ""));
     await redis.use(async (client) => {
       for (const trial of recorded) {
-        const forged = JSON.stringify({
-          ...trial,
-          turns: [],
-          outcome: { kind: "broken", stage: "model", message: "x" },
-        });
-        await client.hset(nameAnswers(name), nameJob(name, trial.cell), forged);
+        const forged = { ...trial, turns: [], outcome: { kind: "broken", stage: "model", message: "x" } };
+        await client.hset(names.nameAnswers(name), names.nameJob(name, trial.cell), JSON.stringify(forged));
       }
     });
     go();
-    const ended = await run.ended;
-    expect(summaryOf(ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
-    expect(trialsOf(summaryOf(ended).dir)).toHaveLength(20);
+    expect(trialsOf(summaryOf(await expectWhole(run)).dir)).toHaveLength(20);
     expect(await redis.use((client) => client.keys("evals:answers:*"))).toEqual([]);
   });
 
@@ -555,8 +508,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     const run = startRun(flags(1), user);
     await untilPrinted(run, "No worker takes trials of anthropic");
     const worker = startWorker([], dir, user);
-    const ended = await run.ended;
-    expect(summaryOf(ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
+    const ended = await expectWhole(run);
     worker.child.kill("SIGTERM");
     expect(`${ended.err}${(await worker.ended).err}`).not.toMatch(/NOPERM|refuses/);
     await redis.use((client) => client.call("ACL", "DELUSER", "evals"));
@@ -569,29 +521,26 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     git("add", "evals", "tools.json");
     git("commit", "-qm", "one");
     const dead = startRun(flags(1));
-    await untilQueued(20);
+    await untilQueued();
     dead.child.kill("SIGKILL");
     await dead.ended;
     git("commit", "-qm", "two", "--allow-empty");
     const name = await findRun();
-    const readLease = () => redis.use((client) => client.get(nameLease(name)));
+    const readLease = () => redis.use((client) => client.get(names.nameLease(name)));
     const before = await readLease();
     const resuming = startRun(["--resume", "latest", "--json"]);
-    while ((await readLease()) === before) await pause(20);
+    await until(async () => (await readLease()) !== before);
     startWorker();
-    const resumed = await resuming.ended;
-    expect(resumed.code, resumed.err).toBe(0);
-    expect(summaryOf(resumed).totals).toMatchObject({ trials: 20, passed: 20, missing: 0 });
-    expect(endpoint.requests).toHaveLength(20);
+    expect((await expectWhole(resuming)).code).toBe(0);
   });
 
   it("drops 10,000 answers to cells that it has not", async () => {
     const run = startRun(flags(1));
     const name = await findRun();
-    while ((await redis.use((client) => client.exists(nameAnswers(name)))) === 0) await pause(20);
+    await until(async () => (await redis.use((client) => client.exists(names.nameAnswers(name)))) > 0);
     await redis.use(async (client) => {
       const forged = Array.from({ length: 10_000 }, (_, at) => [`${name}-${at}`, "{}"]);
-      await client.hset(nameAnswers(name), Object.fromEntries(forged));
+      await client.hset(names.nameAnswers(name), Object.fromEntries(forged));
     });
     startWorker();
     await expectWhole(run);
@@ -599,7 +548,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
 
   it("waits while the server asks for another password", async () => {
     const run = startRun(flags(1));
-    await untilQueued(20);
+    await untilQueued();
     await redis.use(async (client) => {
       await client.config("SET", "requirepass", "another");
       const isRefused = untilPrinted(run, "NOAUTH");
@@ -608,19 +557,12 @@ describe.skipIf(noRedis)("a run with --queue", () => {
       await client.config("SET", "requirepass", "");
     });
     startWorker();
-    const ended = await run.ended;
-    expect(ended.err).not.toMatch(/\n {4}at /);
-    expect(summaryOf(ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
-    expect(endpoint.requests).toHaveLength(20);
+    expect((await expectWhole(run)).err).not.toMatch(/\n {4}at /);
   });
 
   it("is answered by a worker whose clock is hours off", async () => {
-    const shifted =
-      "const Clock = Date; globalThis.Date = class extends Clock { constructor(...given) { given.length > 0 ? super(...given) : super(Clock.now() + 18e6); } static now() { return Clock.now() + 18e6; } };";
-    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(shifted)}`;
-    startWorker([], dir, { NODE_OPTIONS });
-    expect(summaryOf(await startRun(flags(1)).ended).totals).toMatchObject({ trials: 20, passed: 20, missing: 0 });
-    expect(endpoint.requests).toHaveLength(20);
+    startWorker([], dir, withClock("Clock.now() + 18e6"));
+    await expectWhole(startRun(flags(1)));
   });
 
   it.each([
@@ -628,12 +570,11 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     ["SIGQUIT", 131],
   ] as const)("leaves no server process of a worker that ends by %s", async (signal, code) => {
     const mcp = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
-    const server = { command: "node", args: [mcp, "none", dir] };
-    writeFileSync(join(dir, "evals/suite.json"), JSON.stringify({ ...suite, server }));
+    writeSuite({ server: { command: "node", args: [mcp, "none", dir] } });
     const go = holdAnswers(10);
     const first = startWorker(["-c", "5"]);
     const run = startRun([...flags(1), "--max-turns", "1"]);
-    await until(() => endpoint.requests.length >= 15 && countRecorded() >= 10);
+    await untilHalfRecorded();
     const listChildren = () =>
       execFileSync("ps", ["-axo", "pid,args"], { encoding: "utf8" })
         .split("\n")
@@ -643,8 +584,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect((await first.ended).code).toBe(code);
     go();
     startWorker();
-    expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
-    expect(endpoint.requests).toHaveLength(25);
+    await expectWhole(run, 25);
     for (const { child, ended } of workers) {
       child.kill("SIGTERM");
       await ended;
@@ -657,7 +597,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     const id = await findRun();
     const cell = { suite: "s", case: "c0", arm: "head", model: "anthropic:x", trial: 1 };
     const trial = JSON.stringify({ cell, verdict: { grade: "pass" } });
-    await redis.use((client) => client.hset(nameAnswers(id), nameJob(id, cell), trial));
+    await redis.use((client) => client.hset(names.nameAnswers(id), names.nameJob(id, cell), trial));
     const ended = await run.ended;
     expect(ended.code).toBe(3);
     expect(JSON.stringify(trialsOf(summaryOf(ended).dir)[0]?.outcome)).toContain("the worker's answer cannot be read");

@@ -1,8 +1,8 @@
-import { once } from "node:events";
-import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
+import { createConnection, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { makeFolder } from "../fakes/folder.ts";
+import { listen } from "../fixtures/ports.ts";
 import { noRedis, startRedis } from "../fixtures/redis.ts";
 import { spawnEvals } from "./evals.ts";
 
@@ -59,9 +59,8 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
   it("a server of another kind", async () => {
     const web = createServer((socket) => {
       socket.on("error", () => {}).on("data", () => socket.write("HTTP/1.1 400 Bad Request\r\n\r\n"));
-    }).listen(0, "127.0.0.1");
-    await once(web, "listening");
-    const url = `redis://127.0.0.1:${(web.address() as AddressInfo).port}`;
+    });
+    const url = `redis://127.0.0.1:${await listen(web)}`;
     expect(await connect(url)).toEqual({
       code: 3,
       err: `error: The queue at ${url} cannot be reached: it does not answer as a Redis server.\n  Start the Redis server, or correct the URL.\n`,
@@ -105,17 +104,6 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
     }
   });
 
-  it("a server with TLS that is named by its address is reached without a warning", async () => {
-    const server = await startRedis([], { tls: true });
-    try {
-      const url = server.url.replace("localhost", "127.0.0.1");
-      const { err } = await connect(url, { NODE_EXTRA_CA_CERTS: join(import.meta.dirname, "../fixtures/tls/ca.pem") });
-      expect(err).not.toContain("DeprecationWarning");
-    } finally {
-      await server.close();
-    }
-  });
-
   it.each([
     ["is used then", [], 0, /takes trials/],
     ["is refused for what it is then", ["--replicaof", "127.0.0.1 1"], 3, /cannot be used: READONLY You can't write/],
@@ -129,10 +117,9 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
       if (end) return void socket.once("data", () => end(socket));
       const behind = createConnection(redis.port, "127.0.0.1").on("error", () => {});
       socket.pipe(behind).pipe(socket);
-    }).listen(0, "127.0.0.1");
+    });
     try {
-      await once(front, "listening");
-      const ended = await connect(`redis://127.0.0.1:${(front.address() as AddressInfo).port}`);
+      const ended = await connect(`redis://127.0.0.1:${await listen(front)}`);
       expect(ended).toEqual({ code, err: expect.stringMatching(message) });
       expect(ends).toEqual([]);
     } finally {
@@ -147,6 +134,8 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
       const ca = join(import.meta.dirname, "../fixtures/tls/ca.pem");
       const trusted = await connect(secure.url, { NODE_EXTRA_CA_CERTS: ca });
       expect(trusted.code, trusted.err).toBe(0);
+      const byAddress = await connect(secure.url.replace("localhost", "127.0.0.1"), { NODE_EXTRA_CA_CERTS: ca });
+      expect(byAddress.err).not.toContain("DeprecationWarning");
       const untrusted = await connect(secure.url);
       expect(untrusted.code).toBe(3);
       expect(untrusted.err).toMatch(/cannot be reached: .*certificate/);

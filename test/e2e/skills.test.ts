@@ -117,14 +117,12 @@ describe.each(["plain", "agent-skills"])("whether skills are loaded, as %s shows
     description: "Takes notes of a meeting.",
     body: "# Notes\n\nThe secret of this body is a swordfish.",
     triggers: [
-      query("load notes", true),
-      query("look around, then load notes", true),
-      query("load photos", true),
-      query("say nothing", true),
-      query("fail", true),
-      query("load photos instead, a near miss", false),
-      query("load notes, wrongly", false),
-      query("say nothing, rightly", false),
+      ...["load notes", "look around, then load notes", "load photos", "say nothing", "fail"].map((text) =>
+        query(text, true),
+      ),
+      ...["load photos instead, a near miss", "load notes, wrongly", "say nothing, rightly"].map((text) =>
+        query(text, false),
+      ),
     ],
   });
   skill(folder, "photos", { description: "Sorts photos.", triggers: [query("load photos, please", true)] });
@@ -176,18 +174,14 @@ describe.each(["plain", "agent-skills"])("whether skills are loaded, as %s shows
 describe("what a skill is worth", () => {
   const { cwd, skill, run, start, write } = project();
   const folder = join(cwd, "packages");
+  const swordfish = "ends with swordfish";
   skill(folder, "notes", {
     description: "Takes notes of a meeting.",
     body: "# Notes\n\n1. Read references/format.md and follow it.",
     files: { "references/format.md": "End with the word swordfish." },
     evals: [
-      {
-        id: 3,
-        prompt: "note the meeting",
-        expected_behavior: ["ends with swordfish", "names Ingrid"],
-        files: ["in.txt"],
-      },
-      { id: 7, prompt: "note the weather", expected_behavior: ["ends with swordfish"] },
+      { id: 3, prompt: "note the meeting", expected_behavior: [swordfish, "names Ingrid"], files: ["in.txt"] },
+      { id: 7, prompt: "note the weather", expected_behavior: [swordfish] },
     ],
   });
   write(join(folder, "notes/in.txt"), "Ingrid came.");
@@ -250,9 +244,9 @@ describe("what a skill is worth", () => {
     expect(sides[1]?.against).toMatchObject({ verdict: "better", net: { change: expect.closeTo(5 / 6) } });
     expect(sides.map(({ passed }) => passed)).toEqual([0, 5]);
     expect(behaviors).toEqual([
-      sentence("3", "ends with swordfish", { passed: 3, trials: 3 }, { passed: 0, trials: 3 }),
+      sentence("3", swordfish, { passed: 3, trials: 3 }, { passed: 0, trials: 3 }),
       sentence("3", "names Ingrid", { passed: 2, trials: 2 }, { passed: 3, trials: 3 }),
-      sentence("7", "ends with swordfish", { passed: 3, trials: 3 }, { passed: 0, trials: 3 }),
+      sentence("7", swordfish, { passed: 3, trials: 3 }, { passed: 0, trials: 3 }),
     ]);
 
     const report = (await run("show")).out;
@@ -301,15 +295,8 @@ describe("the description of a skill", () => {
   const folder = join(cwd, ".claude/skills");
   const query = (text: string) => ({ query: text, should_trigger: true });
   const good = "Takes minutes of a meeting. Use it for minutes, agenda items and action points.";
-  const describe = (description: string) =>
-    skill(folder, "minutes", {
-      description,
-      triggers: [
-        query("Take minutes of our meeting"),
-        query("List the action points"),
-        query("Which agenda items are open?"),
-      ],
-    });
+  const asks = ["Take minutes of our meeting", "List the action points", "Which agenda items are open?"];
+  const describe = (description: string) => skill(folder, "minutes", { description, triggers: asks.map(query) });
   describe(good);
   skill(folder, "photos", {
     description: "Sorts photos by date and place.",

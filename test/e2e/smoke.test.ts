@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { makeFolder } from "../fakes/folder.ts";
+import { writeActSuite } from "../fixtures/actSuite.ts";
 import { startMessageBatches } from "../fixtures/endpoints/batches.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, startRedis } from "../fixtures/redis.ts";
@@ -20,13 +21,7 @@ let cwd: string;
 let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
 beforeEach(async () => {
   cwd = makeFolder();
-  const tools = [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }];
-  const cases = Array.from({ length: 4 }, (_, at) => ({ id: `c${at}`, input: `Act ${at}.`, expect: { tool: "act" } }));
-  writeFileSync(join(cwd, "tools.json"), JSON.stringify(tools));
-  writeFileSync(
-    join(cwd, "suite.json"),
-    JSON.stringify({ name: "s", server: { tools: "tools.json" }, maxTurns: 1, cases }),
-  );
+  writeActSuite(cwd, 4, { maxTurns: 1 });
   endpoint = await startMessagesEndpoint((_, index) => ({
     text: JSON.stringify(endpoint.requests[index]?.headers),
     calls: [{ name: "act", id: "call", input: {} }],

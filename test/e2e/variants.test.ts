@@ -1,18 +1,16 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { deriveSeed } from "../../src/evals/base/stats/random.ts";
 import type { variantsJson } from "../../src/evals/experiments/variants/report.ts";
 import { variantVerdictSchema } from "../../src/evals/experiments/variants/verdict.ts";
+import { writeIn } from "../fakes/folder.ts";
 import { type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
-import { type Ended, evals, pageOf, start, trialsOf, workspace } from "./evals.ts";
+import { type Ended, evals, pageOf, trialsOf, workspace } from "./evals.ts";
 
 const dir = workspace();
 const variants = (...args: string[]) => evals(["variants", ...args], { cwd: dir });
-const file = (name: string, content: unknown) => {
-  writeFileSync(join(dir, name), typeof content === "string" ? content : JSON.stringify(content));
-  return name;
-};
+const file = (name: string, content: unknown) => writeIn(dir, name, content);
 const resultOf = ({ out }: Ended): ReturnType<typeof variantsJson> => JSON.parse(out);
 
 const names = ["read", "write", "search", "list", "move", "delete", "rename", "stat"];
@@ -100,25 +98,6 @@ describe("evals variants on a model that varies", () => {
     expect([ended.out, ended.code]).toEqual(["", 1]);
     expect(named.code).toBe(0);
     expect(JSON.parse(named.out)).toEqual({ variants: { a: reworded("Performs") } });
-  });
-
-  it("keeps what was asked on the record at Ctrl-C, and says where", async () => {
-    let stopped: ReturnType<typeof start> | undefined;
-    const endpoint = await startMessagesEndpoint((_body, index) => {
-      if (index === 12) stopped?.child.kill("SIGINT");
-      return index < 12 ? { text: "No." } : { fault: "hang" };
-    });
-    const wordings = file("stopped.yaml", { variants: { a: reworded("Performs") } });
-    stopped = start(["variants", wordings, ...asked(endpoint.url), "-c", "1", "--json"], { cwd: dir });
-    const ended = await stopped.ended;
-    await endpoint.close();
-    expect(ended.code).toBe(130);
-    const result = resultOf(ended);
-    expect(result).toMatchObject({
-      ...{ kind: "inconclusive", headline: "INCONCLUSIVE: stopped before the verdict", winner: null },
-      ...{ calls: { made: 12 }, exitCode: 130 },
-    });
-    expect(trialsOf(result.dir)).toHaveLength(13);
   });
 
   it.each([

@@ -72,7 +72,6 @@ describe("evals view", () => {
     await page.getByRole("searchbox").fill("variants");
     await expect.poll(() => shown.count()).toBe(1);
     expect(faults).toEqual([]);
-    await page.context().close();
   });
 
   it("opens runs and experiments with their trials, and links back to the list", async () => {
@@ -86,7 +85,6 @@ describe("evals view", () => {
     await page.locator(".row.case").first().waitFor();
     expect(await page.locator(".row.case .rate strong").first().innerText()).toMatch(/^\d+\/\d+ → \d+\/\d+$/);
     expect(faults).toEqual([]);
-    await page.context().close();
   });
 
   it("compares two chosen runs", async () => {
@@ -101,7 +99,6 @@ describe("evals view", () => {
     expect(await page.locator(".bad-row").innerText()).toContain("when-changed");
     expect(await page.locator("del").count()).toBeGreaterThan(0);
     expect(faults).toEqual([]);
-    await page.context().close();
   });
 
   it("updates while a run is recorded", async () => {
@@ -142,7 +139,6 @@ describe("evals view", () => {
     expect((await ended).code).toBe(1);
     await endpoint.close();
     expect(faults).toEqual([]);
-    await page.context().close();
     await stop();
   });
 
@@ -152,7 +148,6 @@ describe("evals view", () => {
     const { violations } = await page.evaluate<axe.AxeResults>("axe.run(document)");
     const found = violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`);
     expect(found.filter((one) => /^(serious|critical)/.test(one))).toEqual([]);
-    await page.context().close();
   });
 });
 

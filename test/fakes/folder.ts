@@ -1,6 +1,6 @@
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, onTestFinished } from "vitest";
 
 /**
@@ -16,4 +16,11 @@ export function makeFolder(prefix = "evals-"): string {
     afterAll(remove);
   }
   return dir;
+}
+
+/** Writes a file in a folder, and the folders that it is in: a text as it is, other values as JSON. Returns its name. */
+export function writeIn(dir: string, name: string, content: unknown): string {
+  mkdirSync(dirname(join(dir, name)), { recursive: true });
+  writeFileSync(join(dir, name), typeof content === "string" ? content : JSON.stringify(content));
+  return name;
 }

@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { start, summaryOf, timeless, trialsOf } from "../e2e/evals.ts";
+import { writeActSuite } from "../fixtures/actSuite.ts";
 import {
   type BatchEndpoint,
   type BatchScript,
@@ -18,23 +19,18 @@ const cases = isLong ? Number(process.env.EVALS_TORTURE_CELLS ?? 100_000) : 1_00
 
 type Treat = NonNullable<BatchScript<object, object>["treat"]>;
 
+const treatment = (treat?: Treat) => (treat ? { treat } : {});
 const providers = {
   anthropic: {
     model: "anthropic:claude-haiku-5-5",
     open: (treat?: Treat): Promise<BatchEndpoint<object>> =>
-      startMessageBatches({
-        answer: () => ({ calls: [{ name: "read", id: "call", input: {} }] }),
-        ...(treat && { treat }),
-      }),
+      startMessageBatches({ answer: () => ({ calls: [{ name: "act", id: "call", input: {} }] }), ...treatment(treat) }),
     env: (url: string) => ({ ANTHROPIC_BASE_URL: url }),
   },
   openai: {
     model: "openai:gpt-6.1",
     open: (treat?: Treat): Promise<BatchEndpoint<object>> =>
-      startCompletionBatches({
-        answer: () => ({ calls: [{ name: "read", id: "call", arguments: "{}" }] }),
-        ...(treat && { treat }),
-      }),
+      startCompletionBatches({ answer: () => ({ calls: [{ name: "act", id: "call" }] }), ...treatment(treat) }),
     env: (url: string) => ({ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: "test" }),
   },
 };
@@ -145,18 +141,8 @@ describe.each(["anthropic", "openai"] as const)("a run in batches on %s", (name)
   );
 });
 
-function writeProject(dir: string, size: number): void {
-  mkdirSync(join(dir, "evals"));
-  const tools = [{ name: "read", description: "Reads a file.", inputSchema: { type: "object" } }];
-  writeFileSync(join(dir, "tools.json"), JSON.stringify(tools));
-  const list = Array.from({ length: size }, (_, i) => ({
-    id: `c${i}`,
-    input: `Read the file ${i}`,
-    expect: { tool: "read" },
-  }));
-  const suite = { name: "files", server: { tools: "../tools.json" }, trials: 1, maxTurns: 1, cases: list };
-  writeFileSync(join(dir, "evals/files.json"), JSON.stringify(suite));
-}
+const writeProject = (dir: string, size: number) =>
+  writeActSuite(dir, size, { trials: 1, maxTurns: 1 }, "evals/suite.json");
 
 /** The lines of the only record. */
 function countLines(dir: string): number {

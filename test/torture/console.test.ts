@@ -1,15 +1,16 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Ended, spawnEvals, start, untilPrinted } from "../e2e/evals.ts";
+import { makeFolder, writeIn } from "../fakes/folder.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 
 /** Every way to begin a line, with what a terminal or a CI system would obey there. */
 const evil = "K\n::error::X\r##vso[task.x]X\x1b[31m\u2028::error::X\u0085##[error]X\nFORGED \u202ex";
+const quoted = JSON.stringify(evil);
 const folder = "f\n::error::X##vso[x]\nFORGED";
-const dir = mkdtempSync(join(tmpdir(), "evals-console-"));
+const dir = makeFolder();
 const server = join(dir, "server.mjs");
 
 let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
@@ -19,7 +20,7 @@ beforeAll(async () => {
   writeFileSync(
     server,
     `import { createInterface } from "node:readline";
-const evil = ${JSON.stringify(evil)};
+const evil = ${quoted};
 const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
 process.stderr.write(evil + "\\n");
 createInterface({ input: process.stdin }).on("line", (line) => {
@@ -36,32 +37,23 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   else say({ id, error: { code: -32601, message: evil } });
 });`,
   );
-  mkdirSync(join(dir, folder));
   const suite = {
     name: evil,
     server: { command: "node", args: [server] },
     maxTurns: 2,
     cases: [{ id: evil, input: evil, expect: { tool: "act", args: { text: evil }, result: { contains: `${evil}!` } } }],
   };
-  writeFileSync(join(dir, folder, "s.json"), JSON.stringify(suite));
-  mkdirSync(join(dir, "skill", folder), { recursive: true });
-  const skill = `---\nname: ${JSON.stringify(evil)}\ndescription: ${JSON.stringify(evil)}\n---\n${evil}\n`;
-  writeFileSync(join(dir, "skill", folder, "SKILL.md"), skill);
-  const prompts = `prompts: [${JSON.stringify(evil)}]\ntests:\n  - assert: [{ type: ${JSON.stringify(evil)} }]\n`;
-  writeFileSync(join(dir, folder, "promptfoo.yaml"), prompts);
+  given(join(folder, "s.json"), suite);
+  const skill = `---\nname: ${quoted}\ndescription: ${quoted}\n---\n${evil}\n`;
+  given(join("skill", folder, "SKILL.md"), skill);
+});
+beforeEach(() => {
   answer = { text: evil, calls: [{ name: "act", input: { text: evil, [evil]: evil } }] };
 });
-afterAll(async () => {
-  await endpoint.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterAll(() => endpoint.close());
 
 /** A file in the folder of the tests, with `evil` in every text. */
-function given(name: string, content: unknown): string {
-  mkdirSync(dirname(join(dir, name)), { recursive: true });
-  writeFileSync(join(dir, name), typeof content === "string" ? content : JSON.stringify(content));
-  return name;
-}
+const given = (name: string, content: unknown) => writeIn(dir, name, content);
 
 /** What this program writes itself, in the form of a workflow command, with `--format github`. */
 const own = /^::(stop-commands::|end-of-tool-evals-report::|(error|warning|notice) (file|title)=)/;
@@ -101,39 +93,30 @@ describe("no text from outside begins a line of its own", () => {
     await expectInert("run", suite, ...model(), "--json");
     for (const form of ["terminal", "markdown", "junit", "github", "csv", "json"])
       await expectInert("show", "--format", form);
-    for (const args of [
-      ["show", "--failed"],
-      ["show", "--failed", "--json"],
-      ["show", "--history"],
-      ["show", "--history", "--json"],
-      ["baseline", "accept", "--force"],
-    ])
-      await expectInert(...args);
+    for (const flag of ["--failed", "--history"])
+      for (const json of [[], ["--json"]]) await expectInert("show", flag, ...json);
+    await expectInert("baseline", "accept", "--force");
     await expectInert("clean", "--keep", "0");
   });
 
   it("in errors of a provider", async () => {
-    const before = answer;
     answer = { fault: "status", status: 400, message: evil };
     await expectInert("run", suite, ...model());
     await expectInert("queries", suite, ...writer());
-    answer = before;
   });
 
   it("in experiments, checks and what is made of their records", { timeout: 600_000 }, async () => {
     const tool = { name: "act", description: evil, inputSchema: { type: "object" }, annotations: { title: evil } };
     const texts = { act: { description: `${evil} Changed.` }, [evil]: { description: evil } };
     const variants = given("v.json", { variants: { [evil]: texts, short: { act: "Acts." } } });
-    const foreign = given("foreign.json", [
-      { ...tool, name: "other" },
-      { ...tool, name: `${evil}2` },
-    ]);
+    const foreign = given(
+      "foreign.json",
+      ["other", `${evil}2`].map((name) => ({ ...tool, name })),
+    );
     const few = [...model().slice(0, 4), "--max-requests", "400"];
     await expectInertReport("variants", variants, suite, ...few, "--output", "-");
-    const [experiment] = readdirSync(join(dir, "reports"))
-      .filter((name) => /^\d/.test(name))
-      .sort()
-      .slice(-1);
+    const listRecords = () => readdirSync(join(dir, "reports")).filter((name) => /^\d/.test(name));
+    const experiment = listRecords().sort().at(-1);
     for (const form of ["terminal", "markdown", "github"])
       await expectInertReport("show", `${experiment}`, "--format", form);
     given("among.json", { ...JSON.parse(readFileSync(join(dir, suite), "utf8")), distractors: [{ tools: foreign }] });
@@ -150,12 +133,11 @@ describe("no text from outside begins a line of its own", () => {
     answer = { text: evil, calls: [] };
     await expectInertReport("run", suite, "-n", "5", ...model().slice(0, 4), "--check", "on");
     answer = before;
-    const { out } = await spawnEvals(["run", suite, ...model(), "--seed", "1", "--shard", "1/1", "--json"], {
-      cwd: dir,
-    });
+    const shard = [...model(), "--seed", "1", "--shard", "1/1", "--json"];
+    const { out } = await spawnEvals(["run", suite, ...shard], { cwd: dir });
     const isRun = (id: string) =>
       id > `${experiment}` && !("experiment" in JSON.parse(readFileSync(join(dir, "reports", id, "run.json"), "utf8")));
-    const [first, second] = readdirSync(join(dir, "reports")).filter((name) => /^\d/.test(name) && isRun(name));
+    const [first, second] = listRecords().filter(isRun);
     for (const form of ["terminal", "markdown", "github"])
       await expectInertReport("compare", `${first}`, `${second}`, "--format", form);
     await expectInertReport("merge", `reports/${JSON.parse(out).run}`);
@@ -167,11 +149,9 @@ describe("no text from outside begins a line of its own", () => {
     const given = (...mode: string[]) => {
       const one = { id: evil, input: evil, expect: { tool: "act" } };
       const server = { command: "node", args: [join(dir, "server.mjs"), ...mode] };
-      const content = { name: `${evil} Blamed.`, server, cases: [one] };
-      writeFileSync(join(dir, folder, "blamed.json"), JSON.stringify(content));
+      writeIn(dir, join(folder, "blamed.json"), { name: `${evil} Blamed.`, server, cases: [one] });
     };
     given();
-    const before = answer;
     // The new description of this one tool is what misleads the model.
     answer = ({ tools = [] }) => {
       const isChanged = tools.some(({ name, description }) => name === "act" && `${description}`.includes("Changed."));
@@ -187,7 +167,6 @@ describe("no text from outside begins a line of its own", () => {
     expect(out).toMatch(/^BLAMED: act\n/);
     for (const form of ["terminal", "json", "markdown", "github", "junit"])
       await expectInertReport("show", "blame", "--format", form);
-    answer = before;
   });
 
   it("in a watch", async () => {
@@ -204,7 +183,6 @@ describe("no text from outside begins a line of its own", () => {
     const labels = given("labels.jsonl", lines.join("\n"));
     const broken = given("broken.jsonl", `${JSON.stringify({ ...label, label: evil, [evil]: evil })}\n${evil}`);
     const asked = ["--judge", "anthropic:x", "--base-url", endpoint.url, "--retries", "0"];
-    const before = answer;
     answer = { text: evil };
     for (const file of [labels, broken]) await expectInert("judge", "check", file, ...asked);
     answer = { text: JSON.stringify({ answers: [{ number: 1, evidence: evil, reason: evil, verdict: "met" }] }) };
@@ -212,108 +190,83 @@ describe("no text from outside begins a line of its own", () => {
       const { out } = await expectInertReport("judge", "check", labels, ...asked, ...flags);
       expect(out).toContain("K");
     }
-    answer = before;
   });
 
   it("in queries that a model writes", async () => {
-    const before = answer;
     answer = { text: JSON.stringify({ queries: [evil, `${evil} Again.`] }) };
     const tools = given("list.json", [{ name: "act", description: evil, inputSchema: { type: "object" } }]);
     await expectInert("init", tools, "--file", "w.yaml");
     await expectInert("queries", "w.yaml", ...writer());
-    answer = before;
   });
 
-  it.each([
-    [
-      "promptfoo",
+  const required = { name: evil, args: { [evil]: evil }, [evil]: evil };
+  const imported: Record<string, [file: string, content: unknown]> = {
+    promptfoo: [
       "promptfooconfig.yaml",
-      `prompts: [${JSON.stringify(evil)}]\ntests:\n  - description: ${JSON.stringify(evil)}\n    assert: [{ type: ${JSON.stringify(evil)}, value: ${JSON.stringify(evil)} }]\n`,
+      `prompts: [${quoted}]\ntests:\n  - description: ${quoted}\n    assert: [{ type: ${quoted}, value: ${quoted} }]\n`,
     ],
-    [
-      "bfcl",
+    bfcl: [
       "BFCL_v3_simple.json",
-      JSON.stringify({
-        id: evil,
-        question: [[{ role: "user", content: evil }]],
+      {
+        ...{ id: evil, question: [[{ role: "user", content: evil }]] },
         function: [{ name: evil, description: evil, parameters: { type: "dict", properties: {} } }],
-      }),
+      },
     ],
-    [
-      "mcp-evals",
+    "mcp-evals": [
       "evals.yaml",
-      `evals:\n  - name: ${JSON.stringify(evil)}\n    prompt: ${JSON.stringify(evil)}\n    expected_tools: [${JSON.stringify(evil)}]\n`,
+      `evals:\n  - name: ${quoted}\n    prompt: ${quoted}\n    expected_tools: [${quoted}]\n`,
     ],
-    [
-      "apify",
+    apify: [
       "test_cases.json",
-      JSON.stringify({
+      {
         testCases: [
           {
-            id: evil,
-            query: evil,
-            expectedTools: [evil, { [evil]: evil }],
-            reference: evil,
-            context: evil,
+            ...{ id: evil, query: evil, expectedTools: [evil, { [evil]: evil }], reference: evil, context: evil },
             [evil]: evil,
           },
         ],
-      }),
+      },
     ],
-    [
-      "apify-tasks",
-      "dataset.json",
-      JSON.stringify([{ id: evil, query: evil, reference: evil, tools: [evil], [evil]: evil }]),
-    ],
-    [
-      "prompt-table",
+    "apify-tasks": ["dataset.json", [{ id: evil, query: evil, reference: evil, tools: [evil], [evil]: evil }]],
+    "prompt-table": [
       "prompts.md",
       `| Tool Name | Test Prompt |\n|---|---|\n${["act", evil].map((tool) => `| ${tool.replaceAll("\n", " ")} | ${evil.replaceAll("\n", " ")} |\n`).join("")}`,
     ],
-    ["prompt-lists", "prompts.json", JSON.stringify({ [evil]: [evil, { [evil]: evil }], act: [evil] })],
-    [
-      "posthog",
+    "prompt-lists": ["prompts.json", { [evil]: [evil, { [evil]: evil }], act: [evil] }],
+    posthog: [
       "tasks.yaml",
       `tasks:\n  - ${JSON.stringify({ id: evil, intent: evil, expected_tools: [evil, { [evil]: evil }], success_criteria: [evil], [evil]: evil })}\n`,
     ],
-    [
-      "whichtool",
+    whichtool: [
       "whichtool.yaml",
       `surface: x\ntasks:\n  - ${JSON.stringify({ id: evil, prompt: evil, expected: evil, [evil]: evil })}\n`,
     ],
-    [
-      "vally",
+    vally: [
       "vally.yaml",
-      `stimuli:\n  - ${JSON.stringify({ name: evil, prompt: evil, graders: [{ type: evil }, { type: "tool-calls", config: { required: [{ name: evil, args: { [evil]: evil }, [evil]: evil }] } }], [evil]: evil })}\n`,
+      `stimuli:\n  - ${JSON.stringify({ name: evil, prompt: evil, graders: [{ type: evil }, { type: "tool-calls", config: { required: [required] } }], [evil]: evil })}\n`,
     ],
-    [
-      "waza",
+    waza: [
       "tasks/waza.yaml",
-      JSON.stringify({
-        id: evil,
-        inputs: { prompt: evil, files: [{ path: evil, content: evil }], [evil]: evil },
+      {
+        ...{ id: evil, inputs: { prompt: evil, files: [{ path: evil, content: evil }], [evil]: evil } },
         expected: { behavior: { required_tools: [evil], [evil]: evil } },
         graders: [{ name: evil, type: evil, config: {} }],
-      }),
+      },
     ],
-    ["unknown", "unknown.yaml", `${JSON.stringify(evil)}: ${JSON.stringify(evil)}\n`],
-  ])("in an import of %s", async (format, name, text) => {
-    const file = given(join(folder, "import", name), text);
-    for (const flags of [
-      [],
-      ["--json"],
-      ["--tools", given("import-tools.json", [{ name: evil, inputSchema: { type: "object" } }])],
-    ].map((some) => (format === "unknown" ? some : ["--from", format, ...some])))
-      await (format === "unknown" ? expectInert : expectInertReport)("import", file, "--force", ...flags);
+    unknown: ["unknown.yaml", `${quoted}: ${quoted}\n`],
+  };
+  it.each(Object.entries(imported))("in an import of %s", async (format, [name, content]) => {
+    const file = given(join(folder, "import", name), content);
+    const tools = given("import-tools.json", [{ name: evil, inputSchema: { type: "object" } }]);
+    const from = format === "unknown" ? [] : ["--from", format];
+    for (const flags of [[], ["--json"], ["--tools", tools]])
+      await (format === "unknown" ? expectInert : expectInertReport)("import", file, "--force", ...from, ...flags);
   });
 
   it("in lists of skills and of schemas", async () => {
-    for (const args of [
-      ["tools", "--skills", "skill"],
-      ["tools", "--skills", "skill", "--json"],
-      ["schema", evil],
-    ])
-      await expectInert(...args);
+    for (const json of [[], ["--json"]]) await expectInert("tools", "--skills", "skill", ...json);
+    await expectInert("schema", evil);
+    await expectInert("run", "skill", ...model());
   });
 
   it("in reports of lint", async () => {
@@ -327,14 +280,10 @@ describe("no text from outside begins a line of its own", () => {
     const one = { id: markup, input: markup, expect: { tool: "act", args: { text: markup } } };
     const tools = given("m.json", [{ name: "act", description: markup, inputSchema: { type: "object" } }]);
     const file = given("markup.json", { name: markup, server: { tools }, cases: [one] });
-    const before = answer;
     answer = { text: markup, calls: [{ name: "act", input: { text: `${markup}.` } }] };
     const summary = join(dir, "summary.md");
-    await spawnEvals(["run", file, ...model(), "--reporter", "github"], {
-      cwd: dir,
-      env: { GITHUB_STEP_SUMMARY: summary },
-    });
-    answer = before;
+    const env = { GITHUB_STEP_SUMMARY: summary };
+    await spawnEvals(["run", file, ...model(), "--reporter", "github"], { cwd: dir, env });
     const text = readFileSync(summary, "utf8");
     // Without code, in which nothing is markup.
     const prose = text.replace(/<code>.*?<\/code>/g, "").replace(/(`+)[^\n]*?\1/g, "");
@@ -352,12 +301,6 @@ describe("no text from outside begins a line of its own", () => {
         await expectInert(...words.split(" "), "--server", `node ${server} ${mode}`);
     },
   );
-
-  it("in skills and imports", async () => {
-    await expectInert("lint", "skill");
-    await expectInert("run", "skill", ...model());
-    await expectInert("import", join(folder, "promptfoo.yaml"));
-  });
 
   it.each([
     ...["run --case", "run", "run --resume", "show", "show --format", "compare x", "baseline", "import", "--"],

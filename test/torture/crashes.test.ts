@@ -1,9 +1,10 @@
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Ended, spawnEvals, timeless, trialsOf } from "../e2e/evals.ts";
+import { makeFolder } from "../fakes/folder.ts";
+import { writeActSuite } from "../fixtures/actSuite.ts";
 import { type BatchEndpoint, startMessageBatches } from "../fixtures/endpoints/batches.ts";
 
 const hook = pathToFileURL(join(import.meta.dirname, "../fixtures/crash.mjs")).href;
@@ -11,29 +12,15 @@ const hook = pathToFileURL(join(import.meta.dirname, "../fixtures/crash.mjs")).h
 let root: string;
 let endpoint: BatchEndpoint<object>;
 beforeEach(async () => {
-  root = mkdtempSync(join(tmpdir(), "evals-crashes-"));
-  endpoint = await startMessageBatches({
-    polls: 1,
-    answer: () => ({ calls: [{ name: "act", id: "call", input: {} }] }),
-  });
+  root = makeFolder();
+  endpoint = await startMessageBatches({ answer: () => ({ calls: [{ name: "act", id: "call", input: {} }] }) });
 });
-afterEach(async () => {
-  await endpoint.close();
-  rmSync(root, { recursive: true, force: true });
-});
+afterEach(() => endpoint.close());
 
 /** A project with a suite, in which these commands were run. */
 async function prepare(...before: (readonly string[])[]): Promise<string> {
   const dir = mkdtempSync(join(root, "project-"));
-  const tools = [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }];
-  writeFileSync(join(dir, "tools.json"), JSON.stringify(tools));
-  const list = ["Act.", "Act now.", "Act later."].map((input, at) => ({
-    id: `c${at}`,
-    input,
-    expect: { tool: "act" },
-  }));
-  const suite = { name: "s", server: { tools: "tools.json" }, maxTurns: 1, cases: list };
-  writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
+  writeActSuite(dir, 3, { maxTurns: 1 });
   for (const args of before) isFine(await spawnEvals(args, { cwd: dir }));
   return dir;
 }
@@ -44,39 +31,42 @@ const isFine = (ended: Ended, why = "") =>
     err: expect.not.stringMatching(/Internal error|\n\s+at /),
   });
 
-/** Runs a command in copies of a project, killed before each of its changes of files, and in each what is to follow. */
-async function killAtEach(project: string, args: readonly string[], then: (dir: string, why: string) => Promise<void>) {
+type Then = (dir: string, why: string) => Promise<void>;
+
+/** Runs a command in copies of a project, with a fault at each of its changes of files until it ends in order. */
+async function atEach(
+  project: string,
+  args: readonly string[],
+  fault: Record<string, string>,
+  then: (ended: Ended, dir: string, at: number) => Promise<void>,
+) {
   for (let at = 1; ; at++) {
-    const dir = mkdtempSync(join(root, "killed-"));
+    const dir = mkdtempSync(join(root, "copy-"));
     cpSync(project, dir, { recursive: true });
-    const env = { NODE_OPTIONS: `--import=${hook}`, EVALS_CRASH_AT: String(at) };
+    const env = { NODE_OPTIONS: `--import=${hook}`, EVALS_CRASH_AT: String(at), ...fault };
     const ended = await spawnEvals(args, { cwd: dir, env });
-    if (ended.code !== null) return isFine(ended);
-    await then(dir, `killed before change ${at}: `);
+    if (ended.code === 0) return isFine(ended);
+    await then(ended, dir, at);
     rmSync(dir, { recursive: true });
   }
 }
 
-/** Runs a command in copies of a project whose disk fails from each of its changes of files on, and in each what is to follow. */
-async function failFromEach(
-  project: string,
-  args: readonly string[],
-  then: (dir: string, why: string) => Promise<void> = async () => {},
-) {
-  for (let at = 1; ; at++) {
-    const dir = mkdtempSync(join(root, "failed-"));
-    cpSync(project, dir, { recursive: true });
-    const env = { NODE_OPTIONS: `--import=${hook}`, EVALS_CRASH_AT: String(at), EVALS_FAULT: "EIO" };
-    const ended = await spawnEvals(args, { cwd: dir, env });
-    if (ended.code === 0) return isFine(ended);
-    const why = `failed from change ${at} on: ${ended.err}`;
-    expect(ended.code, why).toBeOneOf([2, 3]);
-    expect(ended.err, why).toMatch(/error: .* cannot be (?:read|written|removed): EIO: \w+\.\n {2}\w.*\.\n$/);
-    expect(ended.err, why).not.toMatch(/Internal error|\n\s+at |\(node:/);
+/** Kills a command before each of its changes of files, and does each time what is to follow. */
+const killAtEach = (project: string, args: readonly string[], then: Then) =>
+  atEach(project, args, {}, async ({ code, err }, dir, at) => {
+    expect(code, err).toBe(null);
+    await then(dir, `killed before change ${at}: `);
+  });
+
+/** Runs a command on a disk that fails from each of its changes of files on, and does each time what is to follow. */
+const failFromEach = (project: string, args: readonly string[], then: Then = async () => {}) =>
+  atEach(project, args, { EVALS_FAULT: "EIO" }, async ({ code, err }, dir, at) => {
+    const why = `failed from change ${at} on: ${err}`;
+    expect(code, why).toBeOneOf([2, 3]);
+    expect(err, why).toMatch(/error: .* cannot be (?:read|written|removed): EIO: \w+\.\n {2}\w.*\.\n$/);
+    expect(err, why).not.toMatch(/Internal error|\n\s+at |\(node:/);
     await then(dir, why);
-    rmSync(dir, { recursive: true });
-  }
-}
+  });
 
 /** The folders of the records, the oldest first. A process can be killed after it made one, and before its manifest. */
 function listRecords(dir: string): string[] {

@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { spawnEvals } from "../e2e/evals.ts";
+import { makeFolder } from "../fakes/folder.ts";
+import { writeActSuite } from "../fixtures/actSuite.ts";
 
-const dir = mkdtempSync(join(tmpdir(), "evals-files-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = makeFolder();
 const write = (name: string, text: string) => writeFileSync(join(dir, name), text);
 
 const entry = (value: object) => JSON.stringify({ mcpServers: { one: value } });
@@ -33,54 +33,19 @@ for (const [name, text] of Object.entries(files)) write(name, text);
 
 /** Every place of a command line where a file is read, as @. */
 const locations = [
-  "run @",
-  "run evals/s.json --prices @ -m anthropic:x --dry-run",
-  "run evals/s.json -m custom:@",
-  "run evals/s.json -m replay:@",
-  "run evals/s.json --judge custom:@",
-  "run evals/s.json --reporter custom:@",
-  "run --resume @",
-  "run evals/s.json -m claude-code -n 1 --claude-path @",
-  "baseline show @",
-  "baseline accept @",
-  "blame @",
-  "blame --baseline @ --case a",
-  "blame --baseline latest --case a --paths @",
-  "blame --resume @",
-  "compare @ latest",
-  "compare latest @",
-  "doctor @",
-  "doctor --config @",
-  "import evals --tools @",
+  ...["run @", "run evals/s.json --prices @ -m anthropic:x --dry-run", "run evals/s.json -m custom:@"],
+  ...["run evals/s.json -m replay:@", "run evals/s.json --judge custom:@", "run evals/s.json --reporter custom:@"],
+  ...["run --resume @", "run evals/s.json -m claude-code -n 1 --claude-path @", "baseline show @", "baseline accept @"],
+  ...["blame @", "blame --baseline @ --case c0", "blame --baseline latest --case c0 --paths @", "blame --resume @"],
+  ...["compare @ latest", "compare latest @", "doctor @", "doctor --config @", "import evals --tools @"],
   ...["promptfoo", "vally", "mongodb", "prompt-table"].map((format) => `import @ --from ${format}`),
-  "init --config @",
-  "init --server ./none --catalog @",
-  "judge check @ --judge anthropic:x",
-  "judge check v.json --judge custom:@",
-  "lint @",
-  "lint --tools @",
-  "lint --config @",
-  "lint --skills @",
-  "lint --tools tools.json --against @",
-  "lint --tools tools.json --judge anthropic:x --prices @",
-  "merge @",
-  "merge reports --reporter custom:@",
-  "probe @",
-  "probe --config @",
-  "search @",
-  "show --run @",
-  "tools --skills @",
-  "tools @",
-  "tools --tools @",
-  "tools --config @",
-  "init @",
-  "queries evals/s.json --accept-all --yes --writer custom:@",
-  "queries @",
-  "variants @ evals/s.json",
-  "variants v.json @",
-  "variants --resume @",
-  "baseline verify @",
-  "baseline verify evals/s.json --tools @",
+  ...["init --config @", "init --server ./none --catalog @", "judge check @ --judge anthropic:x"],
+  ...["judge check v.json --judge custom:@", "lint @", "lint --tools @", "lint --config @", "lint --skills @"],
+  ...["lint --tools tools.json --against @", "lint --tools tools.json --judge anthropic:x --prices @", "merge @"],
+  ...["merge reports --reporter custom:@", "probe @", "probe --config @", "search @", "show --run @", "tools @"],
+  ...["tools --skills @", "tools --tools @", "tools --config @", "init @", "queries @"],
+  ...["queries evals/s.json --accept-all --yes --writer custom:@", "variants @ evals/s.json", "variants v.json @"],
+  ...["variants --resume @", "baseline verify @", "baseline verify evals/s.json --tools @"],
 ];
 
 /** Every place where a folder or a file is written, as @. */
@@ -135,14 +100,9 @@ describe("odd files", () => {
 
   it.skipIf(!existsSync("/dev/zero"))("in every place that a command reads end with a message", async () => {
     const project = join(dir, "project");
-    mkdirSync(join(project, "evals"), { recursive: true });
     const give = (name: string, text: string) => writeFileSync(join(project, name), text);
-    give("tools.json", '[{ "name": "read", "inputSchema": { "type": "object" } }]');
-    give(
-      "evals/s.json",
-      '{ "server": { "tools": "../tools.json" }, "cases": [{ "id": "a", "input": "Read", "expect": { "tool": "read" } }] }',
-    );
-    give("v.json", '{ "variants": { "a": { "read": "Reads." } } }');
+    writeActSuite(project, 1, {}, "evals/s.json");
+    give("v.json", '{ "variants": { "a": { "act": "Does it." } } }');
     give("binary.json", "\u0000\u0001\u0002");
     give("empty.json", "");
     give("deep.json", "[".repeat(100_000));
@@ -164,14 +124,9 @@ describe("odd files", () => {
   });
 
   it("a pipe or a device in the place of a baseline ends", async () => {
-    const suite = join(dir, "evals");
-    mkdirSync(join(suite, "baselines"), { recursive: true });
-    writeFileSync(join(suite, "tools.json"), '[{ "name": "read", "inputSchema": { "type": "object" } }]');
-    writeFileSync(
-      join(suite, "s.json"),
-      '{ "server": { "tools": "tools.json" }, "cases": [{ "id": "a", "input": "Read", "expect": { "tool": "read" } }] }',
-    );
-    const baseline = join(suite, "baselines/s.lexical-2.json");
+    mkdirSync(join(dir, "evals/baselines"), { recursive: true });
+    writeActSuite(dir, 1, {}, "evals/s.json");
+    const baseline = join(dir, "evals/baselines/s.lexical-2.json");
     for (const location of [() => execFileSync("mkfifo", [baseline]), () => symlinkSync("/dev/zero", baseline)]) {
       rmSync(baseline, { force: true });
       location();

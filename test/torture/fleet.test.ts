@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { seededRandom, shuffle } from "../../src/evals/base/stats/random.ts";
 import { type Ended, spawnEvals, start, summaryOf, timeless, trialsOf, untilPrinted } from "../e2e/evals.ts";
+import { makeFolder } from "../fakes/folder.ts";
+import { writeActSuite } from "../fixtures/actSuite.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, type RedisServer, startRedis } from "../fixtures/redis.ts";
 import { readPeakMiB } from "./memory.ts";
@@ -35,8 +36,8 @@ const startHere = (args: readonly string[]) => {
   return started;
 };
 beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), "evals-fleet-"));
-  mkdirSync(join(dir, "evals"));
+  dir = makeFolder();
+  writeActSuite(dir, size.cells / size.trials, {}, "evals/suite.json");
   asked = new Map();
   requests = 0;
   onRequest = () => {};
@@ -50,24 +51,12 @@ beforeEach(async () => {
     await pause(20);
     return { id: "reply", calls: [{ name: "act", id: "call", input: { text: "x" } }] };
   });
-  const cases = Array.from({ length: size.cells / size.trials }, (_, at) => ({
-    id: `c${at}`,
-    input: `Act ${at}.`,
-    expect: { tool: "act" },
-  }));
-  const tools = [{ name: "act", inputSchema: { type: "object", properties: { text: { type: "string" } } } }];
-  writeFileSync(join(dir, "tools.json"), JSON.stringify(tools));
-  writeFileSync(
-    join(dir, "evals/suite.json"),
-    JSON.stringify({ name: "s", server: { tools: "../tools.json" }, cases }),
-  );
 });
 afterEach(async () => {
   for (const { child } of processes) child.kill("SIGKILL");
   await Promise.all(processes.splice(0).map(({ ended }) => ended));
   await endpoint.close();
   await redis.close();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 const flags = () => ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", `${size.trials}`, "--seed", "7", "--json"];

@@ -5,6 +5,7 @@ import { beforeEach, expect, it } from "vitest";
 import { readGitState } from "../../src/evals/experiments/workspace/git.ts";
 import { spawnEvals } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
+import { writeActSuite } from "../fixtures/actSuite.ts";
 
 let dir: string;
 let ran: string;
@@ -19,11 +20,8 @@ const write = (name: string, content: string) => writeFileSync(join(dir, "projec
 beforeEach(() => {
   dir = makeFolder();
   ran = join(dir, "ran");
-  mkdirSync(join(dir, "project/evals"), { recursive: true });
   mkdirSync(ran);
-  write("tools.json", JSON.stringify([{ name: "act", description: "Acts.", inputSchema: { type: "object" } }]));
-  const cases = [{ id: "a", input: "Act.", expect: { tool: "act" } }];
-  write("evals/s.json", JSON.stringify({ name: "s", server: { tools: "../tools.json" }, cases }));
+  writeActSuite(join(dir, "project"), 1, {}, "evals/s.json");
   write("data.bin", "one");
   git("init", "-q");
   git("add", "-A");

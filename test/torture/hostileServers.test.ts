@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { spawnEvals, start, summaryOf, trialsOf } from "../e2e/evals.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { readPeakMiB } from "./memory.ts";
 import { evilText } from "./schemas.ts";
 
-const dir = mkdtempSync(join(tmpdir(), "evals-hostile-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = makeFolder();
 const server = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
 
 /** A suite on a hostile server, and one on a server that does no harm. */
@@ -41,6 +40,13 @@ async function run(harm: string, trials = 2) {
     totals: { trials: 2 * trials, passed: 2 * trials },
   });
   return { hostile, ended, trials: trialsOf(summary.dir), bytes: statSync(join(summary.dir, "trials.jsonl")).size };
+}
+
+/** A run on a server that does no harm, with one trial of each case. */
+async function runHarmless(...more: string[]) {
+  writeSuites("none");
+  const flags = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--json", ...more];
+  return summaryOf(await spawnEvals(["run", "hostile.yaml", ...flags], { cwd: dir }));
 }
 
 describe("a run on a server whose schema", () => {
@@ -122,40 +128,28 @@ it("an error of 9 MB in each of 60 trials is recorded once, by its start, its en
   expect(bytes).toBeLessThan(400_000);
 });
 
-describe("a run on a model whose call", () => {
-  it("is nested 20,000 levels deep is malformed, and not broken", async () => {
-    answer = () => ({
-      fault: "text",
-      text: `{"id":"msg","type":"message","role":"assistant","model":"x","content":[{"type":"tool_use","id":"t","name":"act","input":${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}`,
-    });
-    writeSuites("none");
-    const flags = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--max-turns", "2", "--json"];
-    const summary = summaryOf(await spawnEvals(["run", "hostile.yaml", ...flags], { cwd: dir }));
-    expect(trialsOf(summary.dir).map(({ verdict }) => verdict?.selection)).toEqual(
-      Array(2).fill("malformed-arguments"),
-    );
+it("a call that is nested 20,000 levels deep is malformed, and not broken", async () => {
+  answer = () => ({
+    fault: "text",
+    text: `{"id":"msg","type":"message","role":"assistant","model":"x","content":[{"type":"tool_use","id":"t","name":"act","input":${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}`,
   });
+  const { dir: record } = await runHarmless("--max-turns", "2");
+  const selections = trialsOf(record).map(({ verdict }) => verdict?.selection);
+  expect(selections).toEqual(Array(2).fill("malformed-arguments"));
 });
 
-describe("a run on a provider whose reply", () => {
-  it("never ends is ended, and breaks the trial", async () => {
-    answer = () => ({ fault: "endless" });
-    writeSuites("none");
-    const flags = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--json"];
-    const summary = summaryOf(await spawnEvals(["run", "hostile.yaml", ...flags], { cwd: dir }));
-    expect(JSON.stringify(summary.suites[0]?.cases[0]?.reasons)).toContain("the reply is larger than 16 MiB");
-  });
+it("a reply that never ends is ended, and breaks the trial", async () => {
+  answer = () => ({ fault: "endless" });
+  const { suites } = await runHarmless();
+  expect(JSON.stringify(suites[0]?.cases[0]?.reasons)).toContain("the reply is larger than 16 MiB");
 });
 
-describe("the other commands end on hostile servers", () => {
-  it.each([
-    ...["pattern", "pattern-look-ahead", "alternatives", "self-reference", "deep-list", "deep-result", "large-error"],
-  ])("%s", async (harm) => {
-    const command = ["--server", `node ${server} ${harm}`];
-    for (const name of ["lint", "probe", "doctor"]) {
-      const { code, err } = await spawnEvals([name, ...command], { cwd: dir });
-      expect(err).not.toContain("Internal error");
-      expect([0, 1, 3]).toContain(code);
-    }
-  });
+it.each([
+  ...["pattern", "pattern-look-ahead", "alternatives", "self-reference", "deep-list", "deep-result", "large-error"],
+])("lint, probe and doctor end on a hostile server: %s", async (harm) => {
+  for (const name of ["lint", "probe", "doctor"]) {
+    const { code, err } = await spawnEvals([name, "--server", `node ${server} ${harm}`], { cwd: dir });
+    expect(err).not.toContain("Internal error");
+    expect([0, 1, 3]).toContain(code);
+  }
 });

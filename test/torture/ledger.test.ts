@@ -1,8 +1,9 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { spawnEvals, start, summaryOf } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
+import { writeActSuite } from "../fixtures/actSuite.ts";
 import { startMessageBatches } from "../fixtures/endpoints/batches.ts";
 
 let dir: string;
@@ -12,21 +13,14 @@ const world = () => ({ cwd: dir, env: { ANTHROPIC_BASE_URL: endpoint.url } });
 const ledger = () => join(dir, "reports", readdirSync(join(dir, "reports")).sort()[0] ?? "", "batches.json");
 const flags = ["run", "--batch", "-m", "anthropic:claude-haiku-5-5", "--seed", "7", "--json"];
 const cells = 20;
+const resume = (id = "latest") => spawnEvals(["run", "--resume", id, "--json"], world());
 
 beforeEach(async () => {
   dir = makeFolder();
-  mkdirSync(join(dir, "evals"));
-  writeFileSync(join(dir, "tools.json"), JSON.stringify([{ name: "read", inputSchema: { type: "object" } }]));
-  const cases = Array.from({ length: cells }, (_, i) => ({
-    id: `c${i}`,
-    input: `Read ${i}`,
-    expect: { tool: "read" },
-  }));
-  const suite = { name: "files", server: { tools: "../tools.json" }, trials: 1, maxTurns: 1, cases };
-  writeFileSync(join(dir, "evals/files.json"), JSON.stringify(suite));
+  writeActSuite(dir, cells, { trials: 1, maxTurns: 1 }, "evals/suite.json");
   kill = () => {};
   endpoint = await startMessageBatches({
-    answer: () => ({ calls: [{ name: "read", input: {} }] }),
+    answer: () => ({ calls: [{ name: "act", input: {} }] }),
     treat: (operation) => {
       if (operation === "poll") kill();
       return "normal";
@@ -60,7 +54,7 @@ describe("a ledger of batches", () => {
     writeFileSync(ledger(), change(text));
     const paid = { ...endpoint.paid };
     const creates = endpoint.counts.create;
-    const { code, err } = await spawnEvals(["run", "--resume", "latest", "--json"], world());
+    const { code, err } = await resume();
     expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(message) });
     expect(err).toContain("batches.json: error: ");
     expect(err).toContain("Restore the file, or start a new run.");
@@ -68,7 +62,7 @@ describe("a ledger of batches", () => {
     expect([endpoint.paid, endpoint.counts.create]).toEqual([paid, creates]);
     // Restored, the run is completed, and every request was paid for once.
     writeFileSync(ledger(), text);
-    const resumed = await spawnEvals(["run", "--resume", "latest", "--json"], world());
+    const resumed = await resume();
     expect(summaryOf(resumed).totals, resumed.err).toMatchObject({ trials: cells, passed: cells });
     expect(endpoint.paid.plain + endpoint.paid.batched).toBe(cells);
   });
@@ -78,14 +72,14 @@ describe("a ledger of batches", () => {
     const own = ledger();
     const text = readFileSync(own, "utf8");
     rmSync(own);
-    const removed = await spawnEvals(["run", "--resume", "latest", "--json"], world());
+    const removed = await resume();
     expect(removed).toMatchObject({
       code: 2,
       err: expect.stringContaining("The list of the run's batches is missing: it was removed."),
     });
     const other = summaryOf(await spawnEvals(flags, world()));
     writeFileSync(join(other.dir, "batches.json"), text);
-    const foreign = await spawnEvals(["run", "--resume", other.run, "--json"], world());
+    const foreign = await resume(other.run);
     expect(foreign).toMatchObject({
       code: 2,
       err: expect.stringMatching(/batches\.json: error: The list of the run's batches belongs to the run /),

@@ -1,23 +1,16 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { spawnEvals, start, summaryOf, timeless, trialsOf, untilPrinted } from "../e2e/evals.ts";
+import { makeFolder } from "../fakes/folder.ts";
+import { actCases, writeActSuite } from "../fixtures/actSuite.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { listen } from "../fixtures/ports.ts";
 
 const server = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
 const cli = join(import.meta.dirname, "../../dist/evals/cli.js");
@@ -28,20 +21,15 @@ let dir: string;
 let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
 let onRequest: (index: number) => void;
 beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), "evals-processes-"));
+  dir = makeFolder();
   onRequest = () => {};
   endpoint = await startMessagesEndpoint((_, index) => {
     onRequest(index);
     return { calls: [{ name: "act", id: "call", input: { text: "x" } }] };
   });
-  const cases = Array.from({ length: 20 }, (_, at) => ({ id: `c${at}`, input: `Act ${at}.`, expect: { tool: "act" } }));
-  const suite = { name: "s", server: { command: "node", args: [server, "none", dir] }, cases };
-  writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
+  writeActSuite(dir, 20, { server: { command: "node", args: [server, "none", dir] } });
 });
-afterEach(async () => {
-  await endpoint.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => endpoint.close());
 
 const flags = () => ["suite.json", "-m", "anthropic:x", "--base-url", endpoint.url, "-n", "4", "--seed", "7", "--json"];
 /** Processes of servers, which have the folder of the test among their arguments. */
@@ -53,6 +41,28 @@ const listServers = () =>
 async function untilNoServer(): Promise<void> {
   while (listServers().length > 0) await pause(50);
 }
+
+/** Writes a server that answers nothing, and leaves a file once it runs. */
+function writeSilentServer(): { line: string; mark: string } {
+  const [script, mark] = [join(dir, "silent.mjs"), join(dir, "started")];
+  const code = `import { writeFileSync } from "node:fs"; setInterval(() => {}, 1_000); writeFileSync("${mark}", "");`;
+  writeFileSync(script, code);
+  return { line: `node ${script} hostile.mjs`, mark };
+}
+
+/** Runs the program from a shell under what the shell does first. */
+async function runUnder(restrict: string, args: readonly string[]) {
+  const child = spawn("sh", ["-c", `${restrict} && exec "$0" "$@"`, process.execPath, cli, ...args], {
+    cwd: dir,
+    env: { PATH: process.env.PATH, HOME: dir, ANTHROPIC_API_KEY: "test", CI: "true" },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const closed = once(child, "close");
+  const err = await text(child.stderr);
+  return { code: (await closed)[0], err };
+}
+
+const expectPlain = (err: string) => expect(err).not.toMatch(/Internal error|\n\s+at /);
 
 describe("a run that is killed", () => {
   it("again and again has the record of an uninterrupted one, asks no answer again, and leaves no server", async () => {
@@ -167,9 +177,7 @@ setInterval(() => {}, 1_000);
 process.argv[2] = "none";
 await import(${JSON.stringify(server)});`,
     );
-    const suite = JSON.parse(readFileSync(join(dir, "suite.json"), "utf8"));
-    suite.server.args = [script, "none", dir, "hostile.mjs"];
-    writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
+    writeActSuite(dir, 20, { server: { command: "node", args: [script, "none", dir, "hostile.mjs"] } });
     const victim = start(["run", ...flags()], { cwd: dir });
     let running: string[] = [];
     onRequest = (index) => {
@@ -183,17 +191,9 @@ await import(${JSON.stringify(server)});`,
   });
 });
 
-it.each([
-  ["tools", (command: string) => ["--server", command]],
-  ["init", (command: string) => ["--server", command]],
-])("%s ends with the code of the signal while a server does not answer", async (name, flags) => {
-  const script = join(dir, "silent.mjs");
-  const mark = join(dir, "started");
-  writeFileSync(
-    script,
-    `import { writeFileSync } from "node:fs"; setInterval(() => {}, 1_000); writeFileSync(${JSON.stringify(mark)}, "");`,
-  );
-  const { child, ended } = start([name, ...flags(`node ${script} hostile.mjs`)], { cwd: dir });
+it.each(["tools", "init"])("%s ends with the code of the signal while a server does not answer", async (name) => {
+  const { line, mark } = writeSilentServer();
+  const { child, ended } = start([name, "--server", line], { cwd: dir });
   while (!existsSync(mark)) await pause(20);
   child.kill("SIGTERM");
   expect((await ended).code).toBe(143);
@@ -203,7 +203,10 @@ it.each([
 describe("two Ctrl-C end what waits for something that never answers", () => {
   let connected = 0;
   const silent = createServer(() => void connected++);
-  beforeAll(() => new Promise<void>((listening) => silent.listen(0, "127.0.0.1", listening)));
+  let address = "";
+  beforeAll(async () => {
+    address = `127.0.0.1:${await listen(silent)}`;
+  });
   afterAll(() => silent.close());
   const asked = "-m anthropic:x --base-url http://SILENT";
   const loopingSource = `import { describeAccuracyTests } from "./sdk.js";
@@ -214,7 +217,7 @@ describeAccuracyTests([{ prompt: "Act.", expectedToolCalls: [] }]);
   it.each([
     ...["tools", "init", "probe --yes", "doctor", "lint"].map((name) => `${name} --server SERVER`),
     ...[`run suite.json ${asked}`, `run suite.json ${asked} --batch`, `variants variants.json ${asked}`],
-    ...["lint list.json --judge anthropic:x --base-url http://SILENT", "tools --url http://SILENT/mcp"],
+    ...["lint tools.json --judge anthropic:x --base-url http://SILENT", "tools --url http://SILENT/mcp"],
     ...["login http://SILENT/mcp", "worker redis://SILENT", "run suite.json -m lexical --queue redis://SILENT"],
     ...["view", "run suite.json -m lexical --watch", `queries suite.json --writer ${asked.slice(3)} --accept-all -y`],
     ...[
@@ -224,42 +227,28 @@ describeAccuracyTests([{ prompt: "Act.", expectedToolCalls: [] }]);
     ...[`run changed.json ${asked} --check always`, `run changed.json ${asked} --nightly`],
     "import loop.test.ts --execute-source",
   ])("%s", async (line) => {
-    const script = join(dir, "silent.mjs");
-    const mark = join(dir, "started");
-    writeFileSync(
-      script,
-      `import { writeFileSync } from "node:fs"; setInterval(() => {}, 1_000); writeFileSync(${JSON.stringify(mark)}, "");`,
-    );
-    const list = [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }];
-    writeFileSync(join(dir, "list.json"), JSON.stringify(list));
+    const server = writeSilentServer();
     mkdirSync(join(dir, ".git"), { recursive: true });
     writeFileSync(join(dir, "loop.test.ts"), loopingSource);
     if (line.includes("changed.json")) {
-      const suite = JSON.parse(readFileSync(join(dir, "suite.json"), "utf8"));
-      writeFileSync(join(dir, "changed.json"), JSON.stringify({ ...suite, server: { tools: "list.json" } }));
+      writeActSuite(dir, 20, {}, "changed.json");
       await spawnEvals(["run", "changed.json", ...flags().slice(1), "--accept"], { cwd: dir });
-      if (line.includes("--check"))
-        writeFileSync(join(dir, "list.json"), JSON.stringify([{ ...list[0], description: "Changed." }]));
+      const list = readFileSync(join(dir, "tools.json"), "utf8");
+      if (line.includes("--check")) writeFileSync(join(dir, "tools.json"), list.replace("Acts.", "Changed."));
     }
     writeFileSync(join(dir, "labels.jsonl"), '{"transcript": "a", "criterion": "b", "label": "met"}');
     mkdirSync(join(dir, "evals"), { recursive: true });
     writeFileSync(join(dir, "evals/suite.json"), readFileSync(join(dir, "suite.json")));
     writeFileSync(join(dir, "variants.json"), JSON.stringify({ variants: { terse: { act: "Does it." } } }));
     connected = 0;
-    const { port } = silent.address() as AddressInfo;
-    const words = line.split(" ").map((word) => word.replace("SILENT", `127.0.0.1:${port}`));
-    const { child, ended } = start(
-      words.map((word) => word.replace("SERVER", `node ${script} hostile.mjs`)),
-      { cwd: dir },
-    );
+    const words = line.split(" ").map((word) => word.replace("SILENT", address).replace("SERVER", server.line));
+    const { child, ended } = start(words, { cwd: dir });
     let [err, hasEnded] = ["", false];
-    child.stderr?.on("data", (part) => {
-      err += part;
-    });
+    child.stderr?.on("data", (part) => (err += part));
     void ended.then(() => {
       hasEnded = true;
     });
-    const hasStarted = () => connected > 0 || existsSync(mark) || err.includes("Press Ctrl-C");
+    const hasStarted = () => connected > 0 || existsSync(server.mark) || err.includes("Press Ctrl-C");
     while (!hasEnded && !hasStarted() && !(line.startsWith("import") && listServers().length > 0)) await pause(20);
     expect(hasEnded, err).toBe(false);
     child.kill("SIGINT");
@@ -274,29 +263,14 @@ describe("trouble with the disk", () => {
   it.skipIf(process.platform === "win32")(
     "leaves the manifest whole when only a part of it can be written",
     async () => {
-      const cases = Array.from({ length: 40 }, (_, at) => ({
-        id: `c${at}`,
-        input: `${at} ${"x".repeat(100_000)}`,
-        expect: { tool: "act" },
-      }));
-      const suite = { name: "s", server: { command: "node", args: [server, "none", dir] }, cases };
-      writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
+      const cases = actCases(40).map((one) => ({ ...one, input: `${one.id} ${"x".repeat(100_000)}` }));
+      writeActSuite(dir, 0, { server: { command: "node", args: [server, "none", dir] }, cases });
       const half = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--max-requests", "20", "--json"];
       const { run: id } = summaryOf(await spawnEvals(["run", "suite.json", ...half], { cwd: dir }));
       // Blocks of 512 bytes, or of 1024: enough for the journal and less than the manifest.
-      const limited = spawn(
-        "sh",
-        ["-c", 'ulimit -f 2000; exec "$0" "$@"', process.execPath, cli, "run", "--resume", id],
-        {
-          ...{ cwd: dir, stdio: ["ignore", "ignore", "pipe"] },
-          env: { PATH: process.env.PATH, HOME: dir, ANTHROPIC_API_KEY: "test", CI: "true" },
-        },
-      );
-      let err = "";
-      limited.stderr?.on("data", (part) => (err += part));
-      const [code] = await once(limited, "close");
+      const { code, err } = await runUnder("ulimit -f 2000", ["run", "--resume", id]);
       expect({ code, err }).toEqual({ code: 3, err: expect.stringMatching(/run\.json cannot be written: EFBIG/) });
-      expect(err).not.toMatch(/Internal error|\n\s+at /);
+      expectPlain(err);
       const resumed = summaryOf(await spawnEvals(["run", "--resume", id, "--json"], { cwd: dir }));
       expect(resumed.totals).toMatchObject({ trials: 40, missing: 0 });
       expect(endpoint.requests).toHaveLength(40);
@@ -322,21 +296,12 @@ describe("trouble with the disk", () => {
     for (const args of [
       ["schema", "--output", "file"],
       ["init", "--server", `node ${server} none`, "--file", "file/suite.yaml"],
+      ...["file", "file/reports"].map((out) => ["run", ...flags(), "--out", out]),
     ]) {
       const { code, err } = await spawnEvals(args, { cwd: dir });
       expect(code, `${args[0]}: ${err}`).toBe(3);
       expect(err).toMatch(/cannot be written: (EEXIST|ENOTDIR|ENOENT|EACCES|EROFS)/);
-      expect(err).not.toMatch(/Internal error|\n\s+at /);
-    }
-  });
-
-  it("is a plain message when --out is a file or cannot be written", async () => {
-    writeFileSync(join(dir, "file"), "");
-    for (const out of ["file", "file/reports"]) {
-      const { code, err } = await spawnEvals(["run", ...flags(), "--out", out], { cwd: dir });
-      expect(code).toBe(3);
-      expect(err).toContain("cannot be written");
-      expect(err).not.toMatch(/Internal error|\n\s+at /);
+      expectPlain(err);
     }
     expect(endpoint.requests).toEqual([]);
   });
@@ -349,32 +314,20 @@ describe("trouble with the disk", () => {
     ],
     ["few files may be open", "ulimit -n 48", "The system allows this program too few open files."],
   ])("is a plain message when %s", async (_, restrict, message) => {
-    const run = ["run", join(dir, "suite.json"), ...flags().slice(1)];
-    const child = spawn("sh", ["-c", `${restrict} && exec "$0" "$@"`, process.execPath, cli, ...run], {
-      cwd: dir,
-      env: { PATH: process.env.PATH, CI: "1" },
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    let err = "";
-    child.stderr.on("data", (part) => (err += part));
-    const [code] = await once(child, "close");
+    const { code, err } = await runUnder(restrict, ["run", join(dir, "suite.json"), ...flags().slice(1)]);
     expect([2, 3]).toContain(code);
     expect(err).toContain(`error: ${message}`);
-    expect(err).not.toMatch(/Internal error|\n\s+at /);
+    expectPlain(err);
   });
 
   it.skipIf(!existsSync("/dev/full"))("is a plain message when the output cannot be written", async () => {
     mkdirSync(join(dir, "empty"));
     const full = openSync("/dev/full", "w");
     const child = spawn(process.execPath, [cli, "run", "--help"], { stdio: ["ignore", full, "pipe"], cwd: dir });
-    let err = "";
-    child.stderr?.on("data", (part) => (err += part));
-    const [code] = await once(child, "close");
-    expect({ code, err }).toEqual({
-      code: 3,
-      err: expect.stringMatching(
-        /^error: The output cannot be written: .*ENOSPC.*\.\n {2}Free space, or write it somewhere else\.\n$/,
-      ),
-    });
+    const closed = once(child, "close");
+    expect(child.stderr && (await text(child.stderr))).toMatch(
+      /^error: The output cannot be written: .*ENOSPC.*\.\n {2}Free space, or write it somewhere else\.\n$/,
+    );
+    expect((await closed)[0]).toBe(3);
   });
 });

@@ -13,6 +13,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Ended, spawnEvals, start, summaryOf } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
+import { writeActSuite } from "../fixtures/actSuite.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 
 let dir: string;
@@ -25,26 +26,15 @@ beforeEach(async () => {
     await onRequest(index);
     return { calls: [{ name: "act", id: "call", input: {} }] };
   });
-  const tools = [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }];
-  writeFileSync(join(dir, "tools.json"), JSON.stringify(tools));
-  writeSuite(20);
+  writeActSuite(dir, 20, { maxTurns: 1 });
 });
 afterEach(() => endpoint.close());
 
-function writeSuite(size: number): void {
-  const cases = Array.from({ length: size }, (_, at) => ({
-    id: `c${at}`,
-    input: `Act ${at}.`,
-    expect: { tool: "act" },
-  }));
-  const suite = { name: "s", server: { tools: "tools.json" }, maxTurns: 1, cases };
-  writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
-}
-
-const ask = (...flags: string[]) =>
-  spawnEvals(["run", "suite.json", "-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--json", ...flags], {
-    cwd: dir,
-  });
+const evals = (...args: string[]) => spawnEvals(args, { cwd: dir });
+const asked = () => ["run", "suite.json", "-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "-c", "1"];
+const ask = (...flags: string[]) => evals(...asked().slice(0, -2), "--json", ...flags);
+const resume = (id: string, ...flags: string[]) => evals("run", "--resume", id, ...flags);
+const findRun = () => readdirSync(join(dir, "reports"))[0] ?? "";
 const path = (id: string, name: string) => join(dir, "reports", id, name);
 const isPlain = ({ err }: Ended) => expect(err).not.toMatch(/Internal error|\n\s+at /);
 
@@ -68,17 +58,17 @@ describe("one record that cannot be read", () => {
       ["show", "--history", "--json"],
       ["clean", "--dry-run"],
     ]) {
-      const ended = await spawnEvals(args, { cwd: dir });
+      const ended = await evals(...args);
       expect(ended, args.join(" ")).toMatchObject({ code: 0, err: expect.stringMatching(unreadable(newest)) });
       isPlain(ended);
     }
-    const history = await spawnEvals(["show", "--history", "--json"], { cwd: dir });
+    const history = await evals("show", "--history", "--json");
     const { histories } = JSON.parse(history.out);
     expect(histories[0].runs.map(({ run }: { run: string }) => run)).toEqual([old, newer]);
     expect(history.err).toMatch(/trials\.jsonl:1: warning: .*checksum mismatch\. The record is skipped\./);
-    expect((await spawnEvals(["show"], { cwd: dir })).out).toContain(newer);
+    expect((await evals("show")).out).toContain(newer);
     for (const args of [["run", "--resume", "latest"], ["baseline", "accept"], ["blame"]]) {
-      const ended = await spawnEvals(args, { cwd: dir });
+      const ended = await evals(...args);
       expect(ended, args.join(" ")).toMatchObject({
         code: 2,
         err: expect.stringContaining(`${newest}/run.json: error: The manifest is not JSON.`),
@@ -86,9 +76,9 @@ describe("one record that cannot be read", () => {
       isPlain(ended);
     }
     // What cannot be read is not removed.
-    await spawnEvals(["clean", "--keep", "0"], { cwd: dir });
+    await evals("clean", "--keep", "0");
     expect(readdirSync(join(dir, "reports")).filter((name) => ids.includes(name))).toEqual([newest]);
-    const none = await spawnEvals(["show", "--history"], { cwd: dir });
+    const none = await evals("show", "--history");
     expect(none).toMatchObject({ code: 2, err: expect.stringMatching(unreadable(newest)) });
     expect(none.err).toContain("There is no finished run under reports that can be read");
   });
@@ -120,7 +110,7 @@ describe.skipIf(process.platform === "win32")("a record with a link to a file ou
       writeFileSync(outside, text);
       rmSync(path(id, name), { force: true });
       symlinkSync(outside, path(id, name));
-      const resumed = await spawnEvals(["run", "--resume", id], { cwd: dir });
+      const resumed = await resume(id);
       expect(resumed).toMatchObject({
         code: 2,
         err: expect.stringContaining(`${id}/${name}: error: A record has no links`),
@@ -132,34 +122,33 @@ describe.skipIf(process.platform === "win32")("a record with a link to a file ou
 
 describe("a journal that is removed or shortened", () => {
   it("during a run stops it, and the run is not resumed as if nothing had been paid", async () => {
-    writeSuite(100);
+    writeActSuite(dir, 100, { maxTurns: 1 });
     onRequest = (index) => {
-      const [id = ""] = readdirSync(join(dir, "reports"));
-      if (index === 5) rmSync(path(id, "trials.jsonl"));
+      if (index === 5) rmSync(path(findRun(), "trials.jsonl"));
     };
     const stopped = await ask("-c", "1");
     expect(stopped.code).toBe(3);
     expect(stopped.err).toContain("trials.jsonl cannot be written: it was removed.");
-    const asked = endpoint.requests.length;
+    const count = endpoint.requests.length;
     // What was answered before the next line could not be written: no more than wait for the disk.
-    expect(asked).toBeLessThan(45);
-    const [id = ""] = readdirSync(join(dir, "reports"));
+    expect(count).toBeLessThan(45);
+    const id = findRun();
     expect(existsSync(path(id, "trials.jsonl"))).toBe(false);
-    const resumed = await spawnEvals(["run", "--resume", id], { cwd: dir });
+    const resumed = await resume(id);
     expect(resumed).toMatchObject({
       code: 2,
       err: expect.stringMatching(
         /trials\.jsonl: error: The journal of the run is missing: it was removed, and its trials would be asked and paid for again\.\n {2}Restore the file, or start a new run\./,
       ),
     });
-    expect(endpoint.requests).toHaveLength(asked);
+    expect(endpoint.requests).toHaveLength(count);
   });
 
   it("after a run was stopped is reported with the number of its answers that are asked again", async () => {
     const { run: id } = summaryOf(await ask("--max-requests", "10"));
     const lines = readFileSync(path(id, "trials.jsonl"), "utf8").split("\n");
     writeFileSync(path(id, "trials.jsonl"), `${lines.slice(0, 4).join("\n")}\n`);
-    const resumed = await spawnEvals(["run", "--resume", id, "--json"], { cwd: dir });
+    const resumed = await resume(id, "--json");
     expect(resumed.code, resumed.err).toBe(0);
     expect(resumed.err).toMatch(
       /trials\.jsonl: warning: The journal lacks 6 answered trials that it had when the run was stopped\. They are asked and paid for again\./,
@@ -184,11 +173,9 @@ describe("a file of a record that is removed during the run", () => {
       isReached();
       await held;
     };
-    const flags = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "-c", "1", "--json"];
-    const { ended } = start(["run", "suite.json", ...flags], { cwd: dir });
+    const { ended } = start([...asked(), "--json"], { cwd: dir });
     await reached;
-    const [id = ""] = readdirSync(join(dir, "reports"));
-    return { id, ended, go };
+    return { id: findRun(), ended, go };
   }
 
   it("is written again at its end, if it is run.json", async () => {
@@ -196,13 +183,13 @@ describe("a file of a record that is removed during the run", () => {
     rmSync(path(id, "run.json"));
     go();
     expect(summaryOf(await ended).totals).toMatchObject({ passed: 20, missing: 0 });
-    expect((await spawnEvals(["show", id], { cwd: dir })).code).toBe(0);
+    expect((await evals("show", id)).code).toBe(0);
   });
 
   it("lets another process resume it, if it is the lock: the first one stops, and the record is whole", async () => {
     const { id, ended, go } = await startHeld();
     rmSync(path(id, "lock"));
-    const resumed = await spawnEvals(["run", "--resume", id, "--json"], { cwd: dir });
+    const resumed = await resume(id, "--json");
     expect(summaryOf(resumed).totals).toMatchObject({ passed: 20, missing: 0 });
     go();
     const stopped = await ended;
@@ -210,21 +197,20 @@ describe("a file of a record that is removed during the run", () => {
     expect(stopped.err).toMatch(
       /error: The lock of the run \S+ was removed, and another process writes the run now\.\n {2}What this process has recorded is kept\./,
     );
-    expect((await spawnEvals(["show", id], { cwd: dir })).code).toBe(0);
+    expect((await evals("show", id)).code).toBe(0);
     expect(readFileSync(path(id, "trials.jsonl"), "utf8").trim().split("\n")).toHaveLength(20);
   });
 
   it("is resumed by one of two processes after kill -9", async () => {
-    const flags = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "-c", "1"];
-    const first = start(["run", "suite.json", ...flags], { cwd: dir });
+    const first = start(asked(), { cwd: dir });
     onRequest = async (index) => {
       if (index === 4) first.child.kill("SIGKILL");
       await pause(20);
     };
     await first.ended;
-    const [id = ""] = readdirSync(join(dir, "reports"));
+    const id = findRun();
     writeFileSync(path(id, "lock"), String(process.pid));
-    const resumes = [1, 2].map(() => spawnEvals(["run", "--resume", id, "--json"], { cwd: dir }));
+    const resumes = [1, 2].map(() => resume(id, "--json"));
     // The one that writes the run waits for the other: it would have ended before a slow start of that.
     onRequest = async () => {
       await Promise.race(resumes);

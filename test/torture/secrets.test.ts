@@ -1,15 +1,15 @@
-import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Ended, pageOf, spawnEvals, start } from "../e2e/evals.ts";
+import { makeFolder } from "../fakes/folder.ts";
+import { writeActSuite } from "../fixtures/actSuite.ts";
 import { startMessageBatches } from "../fixtures/endpoints/batches.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { listen } from "../fixtures/ports.ts";
 import { noRedis, startRedis } from "../fixtures/redis.ts";
 
 /** Every secret that a run can know, one for each form in which it can be given, in values that nothing else contains. */
@@ -54,15 +54,19 @@ const sources = new Set(["suite.json", ".mcp.json", "variants.json", "tools.json
 
 let dir: string;
 let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
+/** By default a model repeats what it was sent, and a secret. */
 let answer: (headers: string) => MessageAnswer | Fault;
 beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), "evals-secrets-"));
+  dir = makeFolder();
+  answer = (headers) => ({ text: `${headers} ${canaries.GITHUB_TOKEN}`, calls: [{ name: "act", input: { headers } }] });
   endpoint = await startMessagesEndpoint((_, index) => answer(JSON.stringify(endpoint.requests[index]?.headers)));
 });
-afterEach(async () => {
-  await endpoint.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => endpoint.close());
+/** The address of the endpoint, with credentials. */
+const base = () => endpoint.url.replace("://", `://user:${canaries.basePassword}@`);
+/** The first record, which is read from a file of it. */
+const readFirst = (file: string) =>
+  readFileSync(join(dir, "reports", readdirSync(join(dir, "reports"))[0] ?? "", file), "utf8");
 
 const toAscii = (text: string) =>
   text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
@@ -88,12 +92,10 @@ const forms = (value: string) => [
   toAscii(value).replaceAll("/", "\\/"),
 ];
 
-function listFiles(folder: string): string[] {
-  return readdirSync(folder).flatMap((name) => {
-    const path = join(folder, name);
-    return statSync(path).isDirectory() ? listFiles(path) : [path];
-  });
-}
+const listFiles = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(path).isFile());
 
 /** No canary in what was printed, in any file of the records and in further texts, by their names. */
 function expectNoLeak({ out, err }: Pick<Ended, "out" | "err">, further: Readonly<Record<string, string>> = {}): void {
@@ -122,35 +124,26 @@ const writeSuite = (mode: string) =>
   );
 
 const run = (flags: readonly string[] = [], more: Record<string, string> = {}) => {
-  const base = endpoint.url.replace("://", `://user:${canaries.basePassword}@`);
   const trials = flags.includes("-n") ? [] : ["-n", "1"];
-  const args = ["run", "suite.json", "-m", "anthropic:x", "--base-url", base, ...trials, ...flags];
+  const args = ["run", "suite.json", "-m", "anthropic:x", "--base-url", base(), ...trials, ...flags];
   return spawnEvals(args, { cwd: dir, env: { ...env, ...more } });
 };
 
 describe("no secret is written or printed", () => {
   it.each([[], ["--json"]])("when a server, a model and a provider repeat it (%j)", async (...flags) => {
     writeSuite("lives");
-    answer = (headers) => ({
-      text: `${headers} ${canaries.GITHUB_TOKEN}`,
-      calls: [{ name: "act", input: { headers } }],
-    });
     const ended = await run(flags);
     expect(ended.code).toBe(1);
     expectNoLeak(ended);
-    const [id = ""] = readdirSync(join(dir, "reports"));
-    const journal = readFileSync(join(dir, "reports", id, "trials.jsonl"), "utf8");
     for (const name of ["ANTHROPIC_API_KEY", "GITHUB_TOKEN", "LEAK_TOKEN", "SERVICE_ACCOUNT"])
-      expect(journal).toContain(`[redacted: ${name}]`);
-    const { flags: recorded } = JSON.parse(readFileSync(join(dir, "reports", id, "run.json"), "utf8"));
-    expect(recorded.baseUrl).toBe(`${endpoint.url}/`);
+      expect(readFirst("trials.jsonl")).toContain(`[redacted: ${name}]`);
+    expect(JSON.parse(readFirst("run.json")).flags.baseUrl).toBe(`${endpoint.url}/`);
     for (const as of ["terminal", "markdown", "html", "junit", "github"])
-      expectNoLeak(await spawnEvals(["show", id, "--format", as], { cwd: dir, env }));
+      expectNoLeak(await spawnEvals(["show", "--format", as], { cwd: dir, env }));
   });
 
   it("in the cache of replies", async () => {
     writeSuite("lives");
-    answer = (headers) => ({ text: headers, calls: [{ name: "act", input: { headers } }] });
     for (const time of [1, 2]) {
       const ended = await run(["--cache", "--max-turns", "2"]);
       expect(ended.code, `run ${time}: ${ended.err}`).toBe(0);
@@ -179,16 +172,17 @@ describe("no secret is written or printed", () => {
 
   it("by doctor, probe and lint of a URL with credentials and a query, and of an entry with headers", async () => {
     writeSuite("lives");
-    answer = () => ({ text: "" });
     await run();
     const url = `http://user:${canaries.password}@127.0.0.1:9/mcp?key=${canaries.query}`;
     const entry = { url: "http://127.0.0.1:9/mcp", headers: { Authorization: `Bearer ${canaries.header}` } };
     writeFileSync(join(dir, ".mcp.json"), JSON.stringify({ mcpServers: { remote: entry } }));
-    for (const command of ["doctor", "probe", "lint"]) {
-      expectNoLeak(await spawnEvals([command, "--url", url], { cwd: dir, env }));
-      expectNoLeak(await spawnEvals([command, "--config", ".mcp.json"], { cwd: dir, env }));
-      expectNoLeak(await spawnEvals([command, "--url", url, "--json"], { cwd: dir, env }));
-    }
+    for (const command of ["doctor", "probe", "lint"])
+      for (const flags of [
+        ["--url", url],
+        ["--config", ".mcp.json"],
+        ["--url", url, "--json"],
+      ])
+        expectNoLeak(await spawnEvals([command, ...flags], { cwd: dir, env }));
   });
 });
 
@@ -199,10 +193,8 @@ async function startCollector() {
     const body = await text(request);
     bodies.push(`${request.url} ${body}`);
     response.writeHead(401, `${request.headers.authorization}`).end(JSON.stringify(request.headers));
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return { bodies, url: `http://127.0.0.1:${port}`, close: () => server.close() };
+  });
+  return { bodies, url: `http://127.0.0.1:${await listen(server)}`, close: () => server.close() };
 }
 
 describe("no secret leaves in traces", () => {
@@ -220,7 +212,6 @@ describe("no secret leaves in traces", () => {
   ])("where the export %s", async (_, address, headers) => {
     const collector = await startCollector();
     writeSuite("lives");
-    answer = (sent) => ({ text: `${sent} ${canaries.GITHUB_TOKEN}`, calls: [{ name: "act", input: { sent } }] });
     const ended = await run(["--otlp", address(collector.url)], { OTEL_EXPORTER_OTLP_HEADERS: headers });
     expectNoLeak(ended, { traces: collector.bodies.join("\n") });
     expect(ended.err).toMatch(/The traces could not be sent|is not an HTTP or HTTPS URL|credentials in the URL/);
@@ -232,13 +223,8 @@ describe.skipIf(noRedis)("no secret is on the queue", () => {
   it("while trials run and after, also when a worker fails", async () => {
     const redis = await startRedis(["--requirepass", canaries.queuePassword], { password: canaries.queuePassword });
     const url = redis.url.replace("://", `://:${canaries.queuePassword}@`);
-    const base = endpoint.url.replace("://", `://user:${canaries.basePassword}@`);
     writeSuite("lives");
-    answer = (headers) => ({
-      text: `${headers} ${canaries.GITHUB_TOKEN}`,
-      calls: [{ name: "act", input: { headers } }],
-    });
-    const worker = start(["worker", url, "suite.json", "--base-url", base], { cwd: dir, env });
+    const worker = start(["worker", url, "suite.json", "--base-url", base()], { cwd: dir, env });
     const ended = await run(["--queue", url, "-n", "3", "--max-turns", "2"]);
     expect(ended.code, ended.err).toBe(1);
     worker.child.kill("SIGTERM");
@@ -246,11 +232,7 @@ describe.skipIf(noRedis)("no secret is on the queue", () => {
     // The file holds everything that was ever written, what is deleted by now included.
     const written = readdirSync(redis.dir).map((file) => readFileSync(join(redis.dir, file), "latin1"));
     expect(written.join("")).toContain("[redacted: GITHUB_TOKEN]");
-    expectNoLeak(ended, {
-      redis: written.join(""),
-      "stdout of the worker": worked.out,
-      "stderr of the worker": worked.err,
-    });
+    expectNoLeak(ended, { redis: written.join(""), worker: `${worked.out}${worked.err}` });
     await redis.close();
   });
 });
@@ -261,12 +243,7 @@ describe("no secret is in a ledger of batches", () => {
       answer: () => ({ text: `${canaries.ANTHROPIC_API_KEY} ${canaries.GITHUB_TOKEN}`, calls: [] }),
       nameBatch: (at) => (at === 0 ? "batch_0" : `batch_${canaries.GITHUB_TOKEN}`),
     });
-    writeFileSync(join(dir, "tools.json"), JSON.stringify([{ name: "act", inputSchema: { type: "object" } }]));
-    const cases = ["a", "b", "c"].map((id) => ({ id, input: `${id}?`, expect: { tool: "act" } }));
-    writeFileSync(
-      join(dir, "suite.json"),
-      JSON.stringify({ name: "s", server: { tools: "tools.json" }, maxTurns: 1, cases }),
-    );
+    writeActSuite(dir, 3, { maxTurns: 1 });
     for (let round = 0; round < 2; round++) {
       const flags = ["run", "suite.json", "--batch", "-m", "anthropic:claude-haiku-5-5"];
       const ended = await spawnEvals(flags, { cwd: dir, env: { ...env, ANTHROPIC_BASE_URL: service.url } });
@@ -280,17 +257,12 @@ describe("no secret is in a ledger of batches", () => {
 
 it("has no secret in what history, show and view make of a record", async () => {
   writeSuite("lives");
-  answer = (headers) => ({ text: `${headers} ${canaries.GITHUB_TOKEN}`, calls: [{ name: "act", input: { headers } }] });
   await run();
   await run();
   expect(readdirSync(join(dir, "reports"))).toContain("last-result");
   const [first, second] = readdirSync(join(dir, "reports")).sort();
   for (const command of [
-    "show --history",
-    "show --failed",
-    "show --history --json",
-    "show --failed --json",
-    "show --format csv",
+    ...["show --history", "show --failed", "show --history --json", "show --failed --json", "show --format csv"],
     `compare ${first} ${second}`,
   ])
     expectNoLeak(await spawnEvals(command.split(" "), { cwd: dir, env }));
@@ -300,23 +272,11 @@ it("has no secret in what history, show and view make of a record", async () => 
   });
   const [id = ""] = readdirSync(join(dir, "reports"));
   const pages: Record<string, string> = {};
-  for (const page of [
-    "",
-    `runs/${id}`,
-    `runs/${id}/data`,
-    `runs/${canaries.GITHUB_TOKEN}`,
-    `compare?base=${id}&head=${id}`,
-  ])
+  const paths = ["", `runs/${id}`, `runs/${id}/data`, `runs/${canaries.GITHUB_TOKEN}`, `compare?base=${id}&head=${id}`];
+  for (const page of paths)
     pages[page.replace(canaries.GITHUB_TOKEN, "TOKEN")] = await (await fetch(new URL(page, url))).text();
   view.child.kill("SIGTERM");
   expectNoLeak(await view.ended, pages);
-});
-
-it("prints no line of a server as a workflow command", async () => {
-  writeSuite("lives");
-  answer = () => ({ calls: [{ name: "act", input: {} }] });
-  const { out, err } = await run();
-  expect(`${out}\n${err}`).not.toMatch(/^\s*::/m);
 });
 
 /** What a server, a model and a file can repeat: these values in every form, in one text. */
@@ -375,8 +335,7 @@ describe("no secret is in what a command writes", () => {
 
   it("by init, whose queries a model writes", async () => {
     answer = (headers) => ({ text: `Do what ${headers} and ${repeat([GITHUB_TOKEN])} say`, calls: [] });
-    const base = endpoint.url.replace("://", `://user:${canaries.basePassword}@`);
-    const flags = ["--writer", "anthropic:x", "--base-url", base, "--accept-all", "--yes"];
+    const flags = ["--writer", "anthropic:x", "--base-url", base(), "--accept-all", "--yes"];
     const options = { cwd: dir, env: { ...env, ...further } };
     await spawnEvals(["init", command, "--file", "written.yaml"], options);
     const ended = await spawnEvals(["queries", "written.yaml", ...flags], options);
@@ -399,12 +358,9 @@ describe("no secret is in what a command writes", () => {
     writeSuite("lives");
     const texts = { act: { description: "Does it." } };
     writeFileSync(join(dir, "variants.json"), JSON.stringify({ variants: { short: texts } }));
-    answer = (headers) => ({
-      text: `${headers} ${repeat([GITHUB_TOKEN, ANTHROPIC_API_KEY, basePassword])}`,
-      calls: [{ name: "act", input: { headers } }],
-    });
-    const base = endpoint.url.replace("://", `://user:${canaries.basePassword}@`);
-    const model = ["-m", "anthropic:x", "--base-url", base];
+    const secrets = repeat([GITHUB_TOKEN, ANTHROPIC_API_KEY, basePassword]);
+    answer = (headers) => ({ text: `${headers} ${secrets}`, calls: [{ name: "act", input: { headers } }] });
+    const model = ["-m", "anthropic:x", "--base-url", base()];
     const call = async (line: string, codes: readonly number[], flags: readonly string[] = []) => {
       const ended = await spawnEvals([...line.split(" "), ...flags], { cwd: dir, env });
       expect(codes, `${line}: ${ended.err}`).toContain(ended.code);
@@ -422,14 +378,11 @@ describe("no secret is in what a command writes", () => {
     await call(`merge reports/${JSON.parse(shard).run}`, [0, 1]);
     // The server lists another description now, and the model no longer calls its tool.
     writeSuite("changed");
-    answer = (headers) => ({ text: `${headers} ${repeat([GITHUB_TOKEN, ANTHROPIC_API_KEY, basePassword])}` });
+    answer = (headers) => ({ text: `${headers} ${secrets}` });
     await call("run suite.json -n 3 --check on", [0, 1, 3], model);
     const [baseline = ""] = readdirSync(join(dir, "evals/baselines"));
-    await call(
-      `blame --case one --baseline evals/baselines/${baseline} --paths suite.json`,
-      [0, 1, 3],
-      ["--base-url", base],
-    );
+    const blame = `blame --case one --baseline evals/baselines/${baseline} --paths suite.json`;
+    await call(blame, [0, 1, 3], ["--base-url", base()]);
     await call("clean", [0]);
   });
 });
@@ -448,31 +401,19 @@ it("prints no secret of a server that repeats it, alive or dying", async () => {
 });
 
 it("prints no secret of a record that another environment has written", async () => {
-  writeFileSync(
-    join(dir, "tools.json"),
-    JSON.stringify([{ name: "act", description: repeat([password, query]), inputSchema: { type: "object" } }]),
-  );
-  const one = { id: "one", input: repeat([password]), expect: { tool: "act" } };
-  writeFileSync(
-    join(dir, "suite.json"),
-    JSON.stringify({ name: "record", server: { tools: "tools.json" }, cases: [one] }),
-  );
+  writeActSuite(dir, 0, { cases: [{ id: "one", input: repeat([password]), expect: { tool: "act" } }] });
+  const tool = { name: "act", description: repeat([password, query]), inputSchema: { type: "object" } };
+  writeFileSync(join(dir, "tools.json"), JSON.stringify([tool]));
   answer = () => ({ text: repeat([password, query]), calls: [] });
   for (const seed of ["1", "2"])
-    await spawnEvals(
-      ["run", "suite.json", "-m", "anthropic:x", "-n", "3", "--seed", seed, "--base-url", endpoint.url],
-      { cwd: dir },
-    );
+    await spawnEvals(`run suite.json -m anthropic:x -n 3 --seed ${seed} --base-url ${endpoint.url}`.split(" "), {
+      cwd: dir,
+    });
   const known = { FIRST_TOKEN: password, SECOND_TOKEN: query };
   const [id = "", other = ""] = readdirSync(join(dir, "reports")).sort();
   const lines = [
-    "show --failed",
-    "show --failed --json",
-    "show --history",
-    "show --history --json",
-    `compare ${id} ${other}`,
-    "baseline accept --force",
-    "baseline show",
+    ...["show --failed", "show --failed --json", "show --history", "show --history --json"],
+    ...[`compare ${id} ${other}`, "baseline accept --force", "baseline show"],
   ];
   const forms = ["terminal", "json", "csv", "markdown", "html", "junit", "github"].map(
     (form) => `show ${id} --format ${form}`,
@@ -498,10 +439,7 @@ describe("a record stays readable", () => {
   };
 
   it("with secrets that are JSON, numbers, words of the record, of several lines or parts of others", async () => {
-    writeFileSync(join(dir, "tools.json"), JSON.stringify([{ name: "act", inputSchema: { type: "object" } }]));
-    const one = { id: "one", input: "Act.", expect: { tool: "act", args: { text: "none" } } };
-    const suite = { name: "odd", server: { tools: "tools.json" }, cases: [one] };
-    writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
+    writeActSuite(dir, 0, { cases: [{ id: "one", input: "Act.", expect: { tool: "act", args: { text: "none" } } }] });
     const input = { account: JSON.parse(odd.A_TOKEN), number: 1234567890123, x: { a: { type: "object" } }, all: odd };
     answer = () => ({
       text: repeat(Object.values(odd)),
@@ -522,18 +460,13 @@ describe("a record stays readable", () => {
     const [id = ""] = readdirSync(join(dir, "reports"));
     const page = await call("show --format html", 0);
     for (const one of [page, join(dir, "reports", id)]) expect(pageOf(one).kind).toBe("report");
-    const trials = readFileSync(join(dir, "reports", id, "trials.jsonl"), "utf8")
-      .trimEnd()
-      .split("\n");
+    const trials = readFirst("trials.jsonl").trimEnd().split("\n");
     expect(trials.map((line) => JSON.parse(line).outcome.kind)).toEqual(["answered", "answered"]);
     expect(trials.join("")).toContain('"number":"[redacted: C_TOKEN]"');
   });
 
   it("without the start and the end of a secret that its limit has cut", async () => {
-    writeFileSync(join(dir, "tools.json"), JSON.stringify([{ name: "act", inputSchema: { type: "object" } }]));
-    const one = { id: "one", input: "Act.", expect: { tool: "act" } };
-    const suite = { name: "cut", server: { tools: "tools.json" }, cases: [one] };
-    writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
+    writeActSuite(dir, 1);
     // Of a reply of more than 256 Ki characters, the record has all but the last eighth of as many, and this eighth of its end.
     const [limit, tail] = [256 * 1024, 32 * 1024];
     const secret = canaries.GITHUB_TOKEN;
@@ -541,8 +474,7 @@ describe("a record stays readable", () => {
     answer = () => ({ text: `${start}${secret} ${"z ".repeat(limit)} ${secret}${end}`, calls: [] });
     const ended = await run();
     expect(ended.code).toBe(1);
-    const [id = ""] = readdirSync(join(dir, "reports"));
-    const journal = readFileSync(join(dir, "reports", id, "trials.jsonl"), "utf8");
+    const journal = readFirst("trials.jsonl");
     expect(journal.match(/x (\S+ \S+)… \[cut: .*\] …(\S+ \S+)y /)?.slice(1)).toEqual([
       "x[redacted: GITHUB_TOKEN]",
       "[redacted: GITHUB_TOKEN]",
@@ -558,10 +490,8 @@ async function startRemote() {
     const sent = `${request.url} ${JSON.stringify(request.headers)} ${repeat([GITHUB_TOKEN, ANTHROPIC_API_KEY, password, query])}`;
     const results: Record<string, object> = {
       initialize: {
-        protocolVersion: "2025-06-18",
-        capabilities: { tools: {} },
-        serverInfo: { name: sent, version: sent },
-        instructions: sent,
+        ...{ protocolVersion: "2025-06-18", capabilities: { tools: {} } },
+        ...{ serverInfo: { name: sent, version: sent }, instructions: sent },
       },
       "tools/list": { tools: [{ name: "act", description: sent, inputSchema: { type: "object" } }] },
     };
@@ -571,8 +501,6 @@ async function startRemote() {
     response
       .writeHead(200, { "content-type": "application/json" })
       .end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/mcp`, close: () => server.close() };
+  });
+  return { url: `http://127.0.0.1:${await listen(server)}/mcp`, close: () => server.close() };
 }

@@ -1,19 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  closeSync,
-  cpSync,
-  mkdtempSync,
-  openSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import { appendFileSync, cpSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer, get, type OutgoingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunManifest } from "../../src/evals/base/types/run.ts";
@@ -22,15 +10,14 @@ import { openJournal } from "../../src/evals/records/journal.ts";
 import { createRun } from "../../src/evals/records/record.ts";
 import { Records } from "../../src/evals/view/view.ts";
 import { needsBrowser, openPage } from "../e2e/browser.ts";
+import { pageOf } from "../e2e/evals.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { aManifest, aTrial, passed } from "../fakes/record.ts";
+import { listen } from "../fixtures/ports.ts";
 
 const cli = join(import.meta.dirname, "../../dist/evals/cli.js");
 
-let dir: string;
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "evals-view-"));
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = makeFolder();
 
 /** Starts `evals view` on a folder. `files`: the most open files that it may have. */
 async function startView(out: string, files = 1_000) {
@@ -58,9 +45,7 @@ async function writeRecord(out: string, id: string, changes: Partial<RunManifest
 const nameRun = (at: number) =>
   new Date(Date.UTC(2026, 0, 1) + at).toISOString().replace(/[:.]/g, "-").replace("Z", "");
 
-const readData = (html: string): PageData =>
-  JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(html)?.[1] ?? "null");
-const read = async (url: string) => readData(await (await fetch(url)).text());
+const read = async (url: string): Promise<PageData> => pageOf(await (await fetch(url)).text());
 const readList = async (url: string) => {
   const page = await read(url);
   if (page.kind !== "runs") throw new Error("this is not the list");
@@ -100,9 +85,7 @@ describe("records under evals view", () => {
     const size = 300 * 1024 * 1024;
     truncateSync(join(tail, "trials.jsonl"), size);
     truncateSync(join(gap, "trials.jsonl"), size);
-    const journal = openSync(join(gap, "trials.jsonl"), "a");
-    writeSync(journal, "\n");
-    closeSync(journal);
+    appendFileSync(join(gap, "trials.jsonl"), "\n");
     truncateSync(join(large, "run.json"), 3e9);
     writeFileSync(join(invalid, "run.json"), JSON.stringify({ format: "tool-evals run 0", id: nameRun(5_000_000) }));
     // What is no name of a record has no page, so it is not listed.
@@ -168,7 +151,6 @@ describe("a browser that opens evals view", () => {
       if (path === "") expect(await page.locator("table.runs tbody tr").count()).toBe(ids.length);
       expect(await page.locator("img, iframe, #page script").count(), path).toBe(0);
       expect(faults, path).toEqual([]);
-      await page.context().close();
     }
   });
 
@@ -178,9 +160,7 @@ describe("a browser that opens evals view", () => {
       ${["img", "script", "iframe", "embed", "video"].map((tag) => `<${tag} src="${view.url}${path}?${tag}"></${tag}>`).join("")}
       <link rel="stylesheet" href="${view.url}${path}?style"><script>fetch("${view.url}${path}?fetch", { mode: "no-cors" })</script>`;
     const other = createServer((_, answer) => answer.setHeader("content-type", "text/html").end(page));
-    other.listen(0, "127.0.0.1");
-    await once(other, "listening");
-    const { port } = other.address() as AddressInfo;
+    const port = await listen(other);
     // Another port of the same host, and another site.
     for (const host of ["127.0.0.1", "localhost"]) {
       const opened = await browser().newPage();

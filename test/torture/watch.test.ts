@@ -1,21 +1,16 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { start } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
+import { writeActSuite } from "../fixtures/actSuite.ts";
 
 let dir: string;
 let watch: ReturnType<typeof start>;
 let err = "";
-const tools = [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }];
-const suite = (input: string) =>
-  JSON.stringify({
-    name: "s",
-    server: { tools: "../tools.json" },
-    cases: [{ id: "a", input, expect: { tool: "act" } }],
-  });
+let suite = "";
 
 /** Replaces a file as editors do. */
 function write(name: string, content: string): void {
@@ -33,9 +28,8 @@ const watching = /Watching .*\n$/;
 
 beforeEach(async () => {
   dir = makeFolder();
-  mkdirSync(join(dir, "evals"));
-  write("tools.json", JSON.stringify(tools));
-  write("evals/s.json", suite("Act."));
+  writeActSuite(dir, 1, {}, "evals/s.json");
+  suite = readFileSync(join(dir, "evals/s.json"), "utf8");
   err = "";
   watch = start(["run", "--watch"], { cwd: dir });
   watch.child.stderr?.on("data", (data) => (err += data));
@@ -50,7 +44,7 @@ afterEach(async () => {
 async function expectAlive(): Promise<void> {
   const from = err.length;
   mkdirSync(join(dir, "evals"), { recursive: true });
-  write("evals/s.json", suite(`Act again, ${from}.`));
+  write("evals/s.json", suite.replace("Act 0.", `Act again, ${from}.`));
   await until(/1 case.*\n[\s\S]*Watching/, from);
   watch.child.kill("SIGINT");
   const ended = await watch.ended;

@@ -1,14 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { doctorReportSchema } from "../../../src/evals/inspection/doctor/report.ts";
+import { makeFolder } from "../../fakes/folder.ts";
 import { evals } from "../evals.ts";
 import { needsHost } from "./support.ts";
 
 const program = needsHost("codex");
-const cwd = mkdtempSync(join(tmpdir(), "evals-e2e-"));
-afterAll(() => rmSync(cwd, { recursive: true }));
+const cwd = makeFolder();
 const server = `${process.execPath} ${join(import.meta.dirname, "../../../dist/server/main.js")}`;
 
 describe("evals doctor --host", () => {

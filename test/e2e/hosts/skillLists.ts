@@ -1,12 +1,13 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished } from "vitest";
 import { startOfflineProvider } from "../../../src/evals/inspection/doctor/doctor.ts";
 import type { SkillListing } from "../../../src/evals/inspection/tools.ts";
+import { writeIn } from "../../fakes/folder.ts";
 import { evals } from "../evals.ts";
 
 /** Folders that some host reads, and pairs of which one precedes the other in some host. */
@@ -23,10 +24,7 @@ const pairs = [
 export function prepare() {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "evals-skill-lists-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 3 }));
-  const write = (path: string, content: string) => {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), content);
-  };
+  const write = (path: string, content: unknown) => writeIn(root, path, content);
   const skill = (path: string, lines: string, body = "# Body of it\n\nDo it.\n") =>
     write(`${path}/SKILL.md`, `---\n${lines}\n---\n\n${body}`);
   const named = (path: string, description: string, more = "") =>
@@ -91,12 +89,15 @@ export function prepare() {
     named(`${host}/skills/above`, "Above the repository.");
   }
   for (const at of ["home", "ws", "ws/packages/app"]) named(`${at}/.codex/skills/codex-${at.length}`, "Is for Codex.");
-  const json = (path: string, value: unknown) => write(path, JSON.stringify(value));
   const plugins = "home/.claude/plugins";
   const cached = (market: string, name: string) => `${plugins}/cache/${market}/${name}/1.0.0`;
   const where = { kit: cached("shop", "kit"), off: cached("shop", "off"), here: `market/plugins/here` };
   for (const [name, dir] of Object.entries({ ...where, solo: cached("shop", "solo") }))
-    json(`${dir}/.claude-plugin/plugin.json`, { name, version: "1.0.0", ...(name === "kit" && { skills: "./extra" }) });
+    write(`${dir}/.claude-plugin/plugin.json`, {
+      name,
+      version: "1.0.0",
+      ...(name === "kit" && { skills: "./extra" }),
+    });
   named(`${where.kit}/skills/tool`, "Is in a plugin.");
   skill(`${where.kit}/skills/tool-folder`, "name: tool-name\ndescription: Has another name than its folder.");
   skill(`${where.kit}/skills/no-text`, "name: no-text");
@@ -105,7 +106,7 @@ export function prepare() {
   named(`${where.off}/skills/unseen`, "Is in a plugin that is off.");
   named(`${where.here}/skills/local`, "Is in a plugin of a folder.");
   skill(cached("shop", "solo"), "name: alone\ndescription: The plugin is the package.");
-  json("market/.claude-plugin/marketplace.json", {
+  write("market/.claude-plugin/marketplace.json", {
     ...{ name: "near", owner: { name: "Me" } },
     plugins: [{ name: "here", source: "./plugins/here", description: "Here." }],
   });
@@ -114,11 +115,11 @@ export function prepare() {
     source: { source: "url", url: "https://plugins.test" },
     description: name,
   });
-  json("shop/.claude-plugin/marketplace.json", {
+  write("shop/.claude-plugin/marketplace.json", {
     ...{ name: "shop", owner: { name: "Me" }, plugins: ["kit", "off", "solo"].map(offers) },
   });
   const dated = { lastUpdated: "2026-01-01T00:00:00.000Z" };
-  json(`${plugins}/known_marketplaces.json`, {
+  write(`${plugins}/known_marketplaces.json`, {
     shop: { ...dated, source: { source: "github", repo: "x/y" }, installLocation: join(root, "shop") },
     near: {
       ...dated,
@@ -131,7 +132,7 @@ export function prepare() {
       { ...dated, scope: "user", installPath: join(root, path), version: "1.0.0", installedAt: dated.lastUpdated },
     ];
   };
-  json(`${plugins}/installed_plugins.json`, {
+  write(`${plugins}/installed_plugins.json`, {
     version: 2,
     plugins: {
       "kit@shop": install(where.kit),
@@ -141,15 +142,15 @@ export function prepare() {
       "unlisted@shop": install(where.kit),
     },
   });
-  json("home/.claude/settings.json", {
+  write("home/.claude/settings.json", {
     enabledPlugins: { "kit@shop": true, "off@shop": true, "solo@shop": true, "here@near": true, "unlisted@shop": true },
     skillOverrides: { "turned-off": "on", "user-only": "on" },
   });
-  json("ws/.claude/settings.json", {
+  write("ws/.claude/settings.json", {
     enabledPlugins: { "off@shop": false },
     skillOverrides: { "turned-off": "off", "project-only": "off", "name-only": "name-only" },
   });
-  json("ws/.claude/settings.local.json", { skillOverrides: { "project-only": "on" } });
+  write("ws/.claude/settings.local.json", { skillOverrides: { "project-only": "on" } });
   return root;
 }
 

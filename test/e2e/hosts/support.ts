@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import type { HostedTrial, HostModel } from "../../../src/evals/base/types/model.ts";
@@ -9,6 +9,7 @@ import type { SkillPackage } from "../../../src/evals/base/types/skill.ts";
 import type { OfferedTool } from "../../../src/evals/base/types/tool.ts";
 import { type ModelOptions, openModel } from "../../../src/evals/experiments/workspace/models.ts";
 import { parseSkill } from "../../../src/evals/input/skills/package.ts";
+import { writeIn } from "../../fakes/folder.ts";
 
 export const never = new AbortController().signal;
 
@@ -98,10 +99,7 @@ export const reads: OfferedTool = {
 
 /** A package on disk, read as the product reads it. */
 export function skillAt(dir: string, files: Record<string, string>): SkillPackage {
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(dir, path)), { recursive: true });
-    writeFileSync(join(dir, path), content);
-  }
+  for (const [path, content] of Object.entries(files)) writeIn(dir, path, content);
   const file = join(dir, "SKILL.md");
   const folder = dir.split("/").at(-1) ?? "";
   const parsed = parseSkill(readFileSync(file, "utf8"), { folder, file });

@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, afterEach } from "vitest";
+import { afterEach } from "vitest";
+import { makeFolder } from "../../fakes/folder.ts";
 import type { Endpoint } from "../../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
 import { type Ended, evals, start } from "../evals.ts";
@@ -16,8 +16,7 @@ type Skill = {
 
 /** A project and a home of its own, both empty at first and removed at the end. */
 export function project() {
-  const root = mkdtempSync(join(tmpdir(), "evals-skills-"));
-  afterAll(() => rmSync(root, { recursive: true, force: true }));
+  const root = makeFolder();
   const [cwd, home] = [join(root, "project"), join(root, "home")];
   for (const folder of [cwd, home]) mkdirSync(folder);
   const options = { cwd, env: { HOME: home } };

@@ -1,13 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { makeFolder } from "../../../fakes/folder.ts";
 import { evals } from "../../evals.ts";
 import { needsHost } from "../support.ts";
 
 const root = join(import.meta.dirname, "../../../..");
-const cwd = mkdtempSync(join(tmpdir(), "evals-e2e-"));
-afterAll(() => rmSync(cwd, { recursive: true }));
+const cwd = makeFolder();
 const server = `${process.execPath} ${join(root, "dist/server/main.js")}`;
 
 describe.each([
