@@ -47,6 +47,20 @@ export function untilPrinted({ child, ended }: ReturnType<typeof start>, text: s
   return Promise.race([printed, ended]);
 }
 
+/** Starts `evals view` on a free port, and waits for its address. `stop` ends it with a signal, by default that of Ctrl-C. */
+export async function startView(args: readonly string[], options: Options) {
+  const { child, ended } = start(["view", "--port", "0", ...args], options);
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout?.once("data", (data) => resolve(String(data).trim()));
+    void ended.then(({ err }) => reject(new Error(err)));
+  });
+  const stop = (signal: NodeJS.Signals = "SIGINT") => {
+    child.kill(signal);
+    return ended;
+  };
+  return { url, stop };
+}
+
 type Options = { cwd?: string; env?: Record<string, string>; width?: number };
 
 /** In CI nobody is asked for consent; a test of that sets CI to an empty text. */

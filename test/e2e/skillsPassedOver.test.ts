@@ -19,6 +19,17 @@ describe("packages whose eval files are not run", () => {
   write(join(own, "shy/SKILL.md"), shy);
   write(join(own, "shy/evals/evals.json"), JSON.stringify(evalsOf("Hide")));
 
+  const malformed = `\
+.claude/skills/shy/SKILL.md:4:1: warning: The front matter has keys that are not part of the Agent Skills format: "disable-model-invocation".
+  Put your own data under "metadata": only some hosts read other keys.
+.claude/skills/torn/SKILL.md:1: warning: No host can load this skill: it has no "description".
+  Its eval files are not run. See \`evals tools --skills\`.
+`;
+  const hidden = `\
+.claude/skills/shy/SKILL.md:4:1: warning: The skill "shy" is not offered to models: \`disable-model-invocation\` is true.
+  Its eval files are not run. Remove the key to let models load it.
+`;
+
   it("are told, each with the reason", async () => {
     const { code, out, err } = await run("run", "--dry-run");
     expect(code).toBe(0);
@@ -26,15 +37,9 @@ describe("packages whose eval files are not run", () => {
       "skill:notes: 1 case, 0 tools, 1 skill, execute read-only (.claude/skills/notes/evals/trigger-eval.json)",
     );
     expect(err).toBe(`\
-.claude/skills/shy/SKILL.md:4:1: warning: The front matter has keys that are not part of the Agent Skills format: "disable-model-invocation".
-  Put your own data under "metadata": only some hosts read other keys.
-.claude/skills/torn/SKILL.md:1: warning: No host can load this skill: it has no "description".
+${malformed}.agents/skills/notes/SKILL.md: warning: Another skill "notes" is loaded instead of this one: .claude/skills/notes/SKILL.md.
   Its eval files are not run. See \`evals tools --skills\`.
-.agents/skills/notes/SKILL.md: warning: Another skill "notes" is loaded instead of this one: .claude/skills/notes/SKILL.md.
-  Its eval files are not run. See \`evals tools --skills\`.
-.claude/skills/shy/SKILL.md:4:1: warning: The skill "shy" is not offered to models: \`disable-model-invocation\` is true.
-  Its eval files are not run. Remove the key to let models load it.
-evals/notes/SKILL.md: warning: The eval files of this skill are skipped: .claude/skills/notes/SKILL.md has the name "notes" too.
+${hidden}evals/notes/SKILL.md: warning: The eval files of this skill are skipped: .claude/skills/notes/SKILL.md has the name "notes" too.
   Rename one of them, or give its path.
 `);
   });
@@ -46,13 +51,7 @@ evals/notes/SKILL.md: warning: The eval files of this skill are skipped: .claude
       err: `\
 error: No skill package under .claude/skills/torn can be run: they have no eval files, or no host loads them.
   Write evals/evals.json in the package: { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.
-.claude/skills/shy/SKILL.md:4:1: warning: The front matter has keys that are not part of the Agent Skills format: "disable-model-invocation".
-  Put your own data under "metadata": only some hosts read other keys.
-.claude/skills/torn/SKILL.md:1: warning: No host can load this skill: it has no "description".
-  Its eval files are not run. See \`evals tools --skills\`.
-.claude/skills/shy/SKILL.md:4:1: warning: The skill "shy" is not offered to models: \`disable-model-invocation\` is true.
-  Its eval files are not run. Remove the key to let models load it.
-`,
+${malformed}${hidden}`,
     });
   });
 });

@@ -5,25 +5,13 @@ import axe from "axe-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { needsBrowser, openPage } from "./browser.ts";
-import { evals, start, summaryOf, workspace } from "./evals.ts";
+import { evals, start, startView, summaryOf, workspace } from "./evals.ts";
 import { spoilable } from "./spoiled.ts";
 
 const dir = workspace();
 const run = (...args: string[]) => evals(args, { cwd: dir });
 
-/** Starts `evals view` on a free port; `stop` ends it with a signal, by default that of Ctrl-C. */
-async function startView(...args: string[]) {
-  const { child, ended } = start(["view", "--port", "0", ...args], { cwd: dir });
-  const url = await new Promise<string>((resolve, reject) => {
-    child.stdout?.once("data", (data) => resolve(String(data).trim()));
-    void ended.then(({ err }) => reject(new Error(err)));
-  });
-  const stop = (signal: NodeJS.Signals = "SIGINT") => {
-    child.kill(signal);
-    return ended;
-  };
-  return { url, stop };
-}
+const openView = (...args: string[]) => startView(args, { cwd: dir });
 
 const browser = needsBrowser();
 let view: Awaited<ReturnType<typeof startView>>;
@@ -40,7 +28,7 @@ beforeAll(async () => {
     JSON.stringify({ variants: { other: { get_file_info: "Gives the size of a file." } } }),
   );
   await run("variants", "wordings.json", suite);
-  view = await startView();
+  view = await openView();
 });
 afterAll(async () => {
   await view?.stop();
@@ -117,7 +105,7 @@ describe("evals view", () => {
     writeFileSync(`${dir}/slow.json`, JSON.stringify(suite));
     const args = ["run", "slow.json", "-m", "anthropic:claude-sonnet-5-5", "--base-url", endpoint.url, "-c", "4"];
     const { ended } = start([...args, "--out", "followed"], { cwd: dir });
-    const { url, stop } = await startView("--out", "followed");
+    const { url, stop } = await openView("--out", "followed");
     const { page, faults } = await openPage(browser, url, { origin: url });
     // The list is made per request, so it is polled until it contains the run.
     await expect
@@ -204,7 +192,7 @@ describe("the server", () => {
     ["SIGQUIT", 131],
     ["SIGTERM", 143],
   ] as const)("exits at %s with %d, also while a page follows a run", async (signal, code) => {
-    const other = await startView();
+    const other = await openView();
     const events = await fetch(new URL(`/runs/${runs[0]}/events`, other.url));
     const ended = await other.stop(signal);
     expect(ended).toMatchObject({ code, out: `${other.url}\n` });
@@ -215,7 +203,7 @@ describe("the server", () => {
     ["SIGINT", "SIGINT"],
     ["SIGTERM", "SIGINT"],
   ] as const)("exits at %s and a %s after it, with the code of one of them", async (first, second) => {
-    const other = await startView();
+    const other = await openView();
     void other.stop(first);
     const { code, err } = await other.stop(second);
     // The first one can have ended it before the second one arrives.

@@ -11,7 +11,7 @@ import {
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Ended, spawnEvals, start, summaryOf } from "../e2e/evals.ts";
+import { type Ended, spawnEvals, start, startView, summaryOf } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import { writeActSuite } from "../fixtures/actSuite.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
@@ -88,13 +88,9 @@ describe("one record that cannot be read", () => {
     const bad = "2020-01-01T00-00-00-000";
     cpSync(join(dir, "reports", good), join(dir, "reports", bad), { recursive: true });
     truncateSync(path(bad, "run.json"), 100);
-    const view = start(["view", "--port", "0"], { cwd: dir });
-    const url = await new Promise<string>((resolve) => {
-      view.child.stdout?.on("data", (data) => resolve(String(data).trim()));
-    });
+    const { url, stop } = await startView([], { cwd: dir });
     const text = await (await fetch(url)).text();
-    view.child.kill("SIGTERM");
-    await view.ended;
+    await stop();
     expect(text).toContain(good);
     expect(text).toMatch(new RegExp(`${bad}/run.json: warning: The manifest is not JSON`));
   });

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Ended, pageOf, spawnEvals, start } from "../e2e/evals.ts";
+import { type Ended, pageOf, spawnEvals, start, startView } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import { writeActSuite } from "../fixtures/actSuite.ts";
 import { startMessageBatches } from "../fixtures/endpoints/batches.ts";
@@ -266,17 +266,13 @@ it("has no secret in what history, show and view make of a record", async () => 
     `compare ${first} ${second}`,
   ])
     expectNoLeak(await spawnEvals(command.split(" "), { cwd: dir, env }));
-  const view = start(["view", "--port", "0"], { cwd: dir, env });
-  const url = await new Promise<string>((resolve) => {
-    view.child.stdout?.on("data", (data) => resolve(String(data).trim()));
-  });
+  const { url, stop } = await startView([], { cwd: dir, env });
   const [id = ""] = readdirSync(join(dir, "reports"));
   const pages: Record<string, string> = {};
   const paths = ["", `runs/${id}`, `runs/${id}/data`, `runs/${canaries.GITHUB_TOKEN}`, `compare?base=${id}&head=${id}`];
   for (const page of paths)
     pages[page.replace(canaries.GITHUB_TOKEN, "TOKEN")] = await (await fetch(new URL(page, url))).text();
-  view.child.kill("SIGTERM");
-  expectNoLeak(await view.ended, pages);
+  expectNoLeak(await stop(), pages);
 });
 
 /** What a server, a model and a file can repeat: these values in every form, in one text. */

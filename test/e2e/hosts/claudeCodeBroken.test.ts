@@ -1,7 +1,6 @@
-import { execFileSync } from "node:child_process";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { claudePath, endpoint, host, needsClaude, steps } from "./claude.ts";
+import { wrap } from "./contract.ts";
 import { never, reads, tidyFolders, trialOf } from "./support.ts";
 
 needsClaude();
@@ -20,24 +19,12 @@ describe("a trial that Claude Code breaks", () => {
   });
 
   it("is ended with all of its processes when it is cancelled", async () => {
-    const wrapper = at("claude");
-    const pidFile = at("pid");
-    writeFileSync(
-      wrapper,
-      `#!/bin/sh\ntrap "" TERM\n[ "$1" = --version ] || { echo $$ > ${pidFile}; sleep 600 & }\n"${claudePath()}" "$@"\n`,
-    );
-    chmodSync(wrapper, 0o755);
+    const { wrapper, expectNoProcess } = wrap(at("claude"), claudePath(), 'trap "" TERM');
     let asked = () => {};
     const service = await endpoint(() => {
       asked();
       return { fault: "hang" };
     });
-    // The group's number is that of its first process; what was killed may still have to be collected by init.
-    const isGone = () => {
-      const group = readFileSync(pidFile, "utf8").trim();
-      const alive = execFileSync("ps", ["-axo", "pgid=,stat=,args="], { encoding: "utf8" }).split("\n");
-      expect(alive.filter((line) => new RegExp(`^ *${group} +[^Z]`).test(line))).toEqual([]);
-    };
     const controller = new AbortController();
     const model = await host(service, { claudePath: wrapper });
     const underway = new Promise<void>((resolve) => {
@@ -47,6 +34,6 @@ describe("a trial that Claude Code breaks", () => {
     await underway;
     controller.abort();
     expect((await answer).outcome).toEqual({ kind: "broken", stage: "cancelled", message: "the trial was cancelled" });
-    await vi.waitFor(isGone, { timeout: 600_000 });
+    await expectNoProcess();
   });
 });

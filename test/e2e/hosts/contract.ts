@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ExposureKind, Shown } from "../../../src/evals/base/types/exposure.ts";
 import type { HostModel } from "../../../src/evals/base/types/model.ts";
@@ -163,14 +163,9 @@ function describeTrials(host: HostUnderTest, at: (...path: string[]) => string):
       expect(outcome).toEqual({ kind: "answered" });
       const body = JSON.stringify(service.requests[0]?.body);
       for (const { name, description } of skills) {
-        const beginning = description.slice(0, 24);
-        const level = body.includes(description)
-          ? "full"
-          : body.includes(beginning)
-            ? "cut"
-            : body.includes(name)
-              ? "named"
-              : "hidden";
+        const isCut = body.includes(description.slice(0, 24));
+        const isNamed = body.includes(name);
+        const level = body.includes(description) ? "full" : isCut ? "cut" : isNamed ? "named" : "hidden";
         expect(shown?.skills[level], `${name} is ${level}`).toContain(name);
       }
       expect(Object.values(shown?.skills ?? {}).flat()).toHaveLength(100);
@@ -325,14 +320,11 @@ function findDefinition(value: unknown, name: string): Record<string, unknown> |
 /** Names with characters that hosts write otherwise, and long ones. */
 export const oddNames = ["put-item", "notes.read", "Camel.Case", "a b", "x".repeat(60), "z".repeat(100)];
 
-/** A program that runs the host and leaves a child behind, and a check that its process group is gone. */
-function wrap(path: string, program: string) {
+/** A program that runs `first` and the host and leaves a child behind, and a check that its process group is gone. */
+export function wrap(path: string, program: string, first = "") {
   const pidFile = `${path}.pid`;
-  writeFileSync(
-    path,
-    `#!/bin/sh\ncase "$1" in --version|debug) ;; *) echo $$ > ${pidFile}; sleep 600 & ;; esac\n"${program}" "$@"\n`,
-  );
-  chmodSync(path, 0o755);
+  const leaveChild = `case "$1" in --version|debug) ;; *) echo $$ > ${pidFile}; sleep 600 & ;; esac`;
+  writeFileSync(path, `#!/bin/sh\n${first}\n${leaveChild}\n"${program}" "$@"\n`, { mode: 0o755 });
   const isGone = () => {
     const group = readFileSync(pidFile, "utf8").trim();
     const alive = execFileSync("ps", ["-axo", "pgid=,stat=,args="], { encoding: "utf8" }).split("\n");

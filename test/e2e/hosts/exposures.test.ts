@@ -1,6 +1,5 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { writeIn } from "../../fakes/folder.ts";
 import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
 import { type ResponseAnswer, type ResponsesBody, startResponsesEndpoint } from "../../fixtures/endpoints/responses.ts";
 import { evals, summaryOf, trialsOf } from "../evals.ts";
@@ -16,25 +15,14 @@ const spoiled = "Takes a path.";
 /** A project with one case, whose tool a search for "document" finds by its description only. */
 function project(name: string) {
   const dir = at(name);
-  mkdirSync(join(dir, "evals"), { recursive: true });
-  const write = (file: string, content: unknown) => writeFileSync(join(dir, file), JSON.stringify(content));
-  const list = (description: string) => {
-    const inputSchema = { type: "object", properties: { path: { type: "string" } } };
-    const tools = [
-      { name: "get", description, inputSchema },
-      { name: "move", description: "Moves a folder.", inputSchema },
-    ];
-    write("tools.json", { tools });
-  };
-  const expected = { id: "get", input: "What does the letter say?", expect: { tool: "get" } };
-  write("evals/files.json", {
-    name: "files",
-    server: { tools: "../tools.json" },
-    trials: 6,
-    maxTurns: 1,
-    cases: [expected],
-  });
-  write("variants.json", { variants: { worded: { get: good } } });
+  const inputSchema = { type: "object", properties: { path: { type: "string" } } };
+  const move = { name: "move", description: "Moves a folder.", inputSchema };
+  const list = (description: string) =>
+    writeIn(dir, "tools.json", { tools: [{ name: "get", description, inputSchema }, move] });
+  const cases = [{ id: "get", input: "What does the letter say?", expect: { tool: "get" } }];
+  const server = { tools: "../tools.json" };
+  writeIn(dir, "evals/files.json", { name: "files", server, trials: 6, maxTurns: 1, cases });
+  writeIn(dir, "variants.json", { variants: { worded: { get: good } } });
   list(good);
   return { dir, list };
 }

@@ -1,6 +1,6 @@
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { writeIn } from "../../fakes/folder.ts";
 import type { Endpoint } from "../../fixtures/endpoints/endpoint.ts";
 import { startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
 import { startResponsesEndpoint } from "../../fixtures/endpoints/responses.ts";
@@ -39,10 +39,8 @@ const hosts: Record<keyof typeof programs, () => Promise<Started>> = {
     const endpoint = await startMessagesEndpoint(({ tools = [], messages }) => {
       const blocks = messages.flatMap(({ content }) => (typeof content === "string" ? [] : content));
       const outputs = blocks.filter(({ type }) => type === "tool_result").map(({ content }) => texts(content));
-      return echoing(
-        tools.map(({ name }) => name),
-        outputs,
-      );
+      const names = tools.map(({ name }) => name);
+      return echoing(names, outputs);
     });
     const flags = ["-m", "claude-code:claude-sonnet-5-5", "--claude-path", programs["claude-code"]()];
     return { endpoint, flags: [...flags, "--base-url", endpoint.url], env: {} };
@@ -51,10 +49,8 @@ const hosts: Record<keyof typeof programs, () => Promise<Started>> = {
     const endpoint = await startResponsesEndpoint(({ tools = [], input }) => {
       const outputs = input.filter(({ type }) => type === "function_call_output").map(({ output }) => texts(output));
       const names = tools.flatMap((tool) => [tool, ...(tool.tools ?? [])]).flatMap(({ name }) => name ?? []);
-      return echoing(
-        names.filter((name) => /^mcp__.*echo$/.test(name)),
-        outputs,
-      );
+      const own = names.filter((name) => /^mcp__.*echo$/.test(name));
+      return echoing(own, outputs);
     });
     const env = { CODEX_PATH: programs.codex(), OPENAI_API_KEY: "secret" };
     return { endpoint, flags: ["-m", "codex:gpt-6.1-sol", "--base-url", `${endpoint.url}/v1`], env };
@@ -63,9 +59,8 @@ const hosts: Record<keyof typeof programs, () => Promise<Started>> = {
 
 async function ask(name: keyof typeof programs, folder: string, suite: object, ...more: string[]) {
   const dir = at(folder);
-  mkdirSync(join(dir, "evals"), { recursive: true });
   const one = { id: "echo", input: "Say hi through the echo.", expect: { tool: "echo" }, maxTurns: 4 };
-  writeFileSync(join(dir, "evals/echo.json"), JSON.stringify({ server, trials: 1, cases: [one], ...suite }));
+  writeIn(dir, "evals/echo.json", { server, trials: 1, cases: [one], ...suite });
   const { endpoint, flags, env } = await hosts[name]();
   later(endpoint.close);
   const ended = await evals(["run", ...flags, "--exposure", "all", "--seed", "1", ...more, "--json"], {
