@@ -4,6 +4,7 @@ import { createDispatchReader } from "../../src/evals/asking/scoring/dispatch.ts
 import { readJudgment } from "../../src/evals/asking/scoring/judge.ts";
 import { inert } from "../../src/evals/base/text/display.ts";
 import { EvalsError } from "../../src/evals/base/types/errors.ts";
+import { parseExactJson } from "../../src/evals/base/types/json.ts";
 import { formats } from "../../src/evals/input/imports/find.ts";
 import { parseYaml } from "../../src/evals/input/parsing/yaml.ts";
 import { parseSkill } from "../../src/evals/input/skills/package.ts";
@@ -63,6 +64,7 @@ const cases: Record<string, () => unknown> = {
   "a bold line": () => item(`__a__${fill(" ")}**`),
   "an item of tabs": () => item(`*${fill("\t")}\r`),
   "an error of YAML in a long line": () => refused(() => parseYaml(`${fill("a")}: b: c`, "")),
+  "a number with zeros": () => parseExactJson(`1.${fill("0")}1`),
   "many errors of YAML": () => refused(() => parseYaml(fill("a: %b\n"), "")),
 };
 

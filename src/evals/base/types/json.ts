@@ -112,8 +112,8 @@ export function sameJson(one: Json | undefined, other: Json | undefined): boolea
 const mark = "\uFDD0";
 const markedForm = new RegExp(`^${mark}-?\\d+$`);
 const markedText = new RegExp(`"${mark}(-?\\d+)"`, "g");
-/** The parts of a number that may be whole; zeros at the end of its fraction are none. */
-const wholeForm = /^(-?)(\d+)(?:\.(\d*?)0*)?(?:[eE]\+?(-?\d+))?$/;
+/** The parts of a number that may be whole. */
+const wholeForm = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]\+?(-?\d+))?$/;
 const token = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /** A number as written: a number, or the marked digits of a whole number that a number cannot hold. */
@@ -125,8 +125,11 @@ export function readWhole(written: string): Json {
 }
 
 function writeDigits(number: string): string | undefined {
-  const [, sign, whole, fraction = "", exponent = 0] = wholeForm.exec(number) ?? [];
-  const zeros = Number(exponent) - fraction.length;
+  const [, sign, whole, decimals = "", exponent = 0] = wholeForm.exec(number) ?? [];
+  let end = decimals.length;
+  while (decimals[end - 1] === "0") end--;
+  const fraction = decimals.slice(0, end);
+  const zeros = Number(exponent) - end;
   const isWhole = whole !== undefined && zeros >= 0 && zeros < 400;
   return isWhole ? `${sign}${`${whole}${fraction}${"0".repeat(zeros)}`.replace(/^0+(?=\d)/, "")}` : undefined;
 }
