@@ -2,6 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readParsed } from "../../src/evals/input/parsing/read.ts";
 import { expandVariables, resolveServer } from "../../src/evals/servers/spec.ts";
@@ -99,6 +100,17 @@ test("variables: default for unset and empty, in url and headers too; what is no
   });
 });
 
+test("text without $ is never changed by filling in", () => {
+  fc.assert(
+    fc.property(
+      fc.string().filter((text) => !text.includes("$")),
+      (text) => {
+        expect(expandVariables({ command: text, args: [text] }, {}, "s").spec).toEqual({ command: text, args: [text] });
+      },
+    ),
+  );
+});
+
 test("an unknown server: the nearest name and all there are", async () => {
   const path = await file(".mcp.json", { mcpServers: { filesystem: { command: "a" }, memory: { command: "b" } } });
   expect(await failureOf(readHostServer(path, "filesytem", {}))).toMatchInlineSnapshot(`
@@ -134,6 +146,32 @@ test("a configuration that does not exist", async () => {
   const path = await file("c.json", {});
   expect(await failureOf(readHostServer(join(dirname(path), "other.json"), "a", {}))).toMatch(
     /^other\.json: error: The file cannot be read: it does not exist/,
+  );
+});
+
+test.each([
+  ["missing comma", '{\n  "a": 1\n  "b": 2\n}'],
+  ["missing colon", '{\n  "a" 1\n}'],
+  ["single quotes", "{\n  'a': 1\n}"],
+  ["bare key", "{\n  a: 1\n}"],
+  ["bare word", '{\n  "a": yes\n}'],
+  ["octal", '{\n  "a": 010\n}'],
+  ["unclosed", '{\n  "a": [1'],
+  ["two values", "{}\n{}"],
+  ["raw newline in a string", '{"a": "x\ny"}'],
+  ["YAML", "a: 1"],
+  ["empty", ""],
+])("JSON is held to its syntax: %s", async (_, text) => {
+  expect(await failureOf(readLenient(await file("c.json", text)))).toMatchSnapshot();
+});
+
+test("whatever is JSON is read as JSON.parse reads it", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.json(), fc.constantFrom(undefined, 2, "\t"), async (json, indent) => {
+      const text = JSON.stringify(JSON.parse(json), null, indent);
+      expect((await readLenient(await file("c.json", text))).value).toEqual(JSON.parse(text));
+    }),
+    { numRuns: 50 },
   );
 });
 

@@ -14,6 +14,17 @@ const tool = (name: string, server = "files", origin: OfferedTool["origin"] = "s
   origin,
 });
 
+const offered = fc.uniqueArray(
+  fc.record({
+    name: fc.stringMatching(/^[a-z_]{1,12}$/),
+    description: fc.string(),
+    inputSchema: fc.dictionary(fc.string(), fc.jsonValue()),
+    server: fc.constant("files"),
+    origin: fc.constant("server" as const),
+  }),
+  { selector: ({ name }) => name, minLength: 1 },
+) as fc.Arbitrary<OfferedTool[]>;
+
 test("the hash is the SHA-256 of the canonical JSON of the tools sorted by name", () => {
   const canonical =
     '[{"description":"a of files","inputSchema":{"type":"object"},"name":"a","origin":"server","server":"files"},' +
@@ -21,6 +32,28 @@ test("the hash is the SHA-256 of the canonical JSON of the tools sorted by name"
   const frozen = createToolset([tool("b"), tool("a")]);
   expect(frozen.hash).toBe(createHash("sha256").update(canonical).digest("hex"));
   expect(frozen.tools.map(({ name }) => name)).toEqual(["b", "a"]);
+});
+
+test("the hash does not depend on the order of tools, nor on that of keys", () => {
+  fc.assert(
+    fc.property(offered, (tools) => {
+      const turned = [...tools]
+        .reverse()
+        .map((one) => Object.fromEntries(Object.entries(one).reverse()) as OfferedTool);
+      expect(createToolset(turned).hash).toBe(createToolset(tools).hash);
+    }),
+  );
+});
+
+test("the hash changes with any word of a description", () => {
+  fc.assert(
+    fc.property(offered, fc.nat(), fc.string({ minLength: 1 }), (tools, pick, added) => {
+      const changed = tools.map((one, index) =>
+        index === pick % tools.length ? { ...one, description: `${one.description}${added}` } : one,
+      );
+      expect(createToolset(changed).hash).not.toBe(createToolset(tools).hash);
+    }),
+  );
 });
 
 test("the hash covers instructions, search hints and whether a tool is always loaded", () => {

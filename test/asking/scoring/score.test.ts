@@ -142,6 +142,19 @@ describe("one tool", () => {
     expect(whys(exact, made).at(-1)).toBe("args (exact): no: args.head: expected no such argument, got 3");
   });
 
+  test("what passes exactly passes partially", () => {
+    const some = fc.record({ path: fc.constantFrom("a", "b"), head: fc.constantFrom(1, 2) }, { requiredKeys: [] });
+    fc.assert(
+      fc.property(some, some, (args, made) => {
+        const passes = (argsMode: "exact" | "partial") =>
+          grade(expectTool({ tools: ["read"], args }, { argsMode }), [turn(call("read", { ...made }))]).grade ===
+          "pass";
+        expect(passes("exact") && !passes("partial")).toBe(false);
+        if (args.path !== undefined) expect(passes("exact")).toBe(JSON.stringify(args) === JSON.stringify(made));
+      }),
+    );
+  });
+
   test("several calls where one was wanted", () => {
     expect(words(readNotes, turn(good, call("list")))).toBe("fail several-calls read + list");
     expect(words(readNotes, turn(good, good))).toBe("fail several-calls read + read");

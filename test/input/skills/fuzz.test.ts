@@ -10,10 +10,57 @@ const found = { folder: "demo", file: "demo/SKILL.md" };
 
 /** Text that a reader of front matter and markdown may stumble over. */
 const marks = [
-  ...["---", "\n", "\n", "\r\n", "name: demo", "description: d", ": ", ":", "- ", "1. ", "2) ", "# ", "## Do not"],
-  ...["```", "~~~", "<!--", "-->", "**Never**", "===", "[a](b.md)", "[", "](", ")", "`", '"', "'", "|", ">-", "&a "],
-  ...["*a", "!!x ", "{", "}", "[x, ", "? ", "  ", "\t", "text", "## References", "\uFEFF", "\u0000", "é🙂", "\\"],
-  ...["__proto__: 1", "<<: *a"],
+  ...[
+    "---",
+    "\n",
+    "\n",
+    "\r\n",
+    "name: demo",
+    "description: d",
+    ": ",
+    ":",
+    "- ",
+    "1. ",
+    "2) ",
+    "# ",
+    "## Do not",
+    "```",
+  ],
+  ...[
+    "~~~",
+    "<!--",
+    "-->",
+    "**Never**",
+    "===",
+    "[a](b.md)",
+    "[",
+    "](",
+    ")",
+    "`",
+    '"',
+    "'",
+    "|",
+    ">-",
+    "&a ",
+    "*a",
+    "!!x ",
+  ],
+  ...[
+    "{",
+    "}",
+    "[x, ",
+    "? ",
+    "  ",
+    "\t",
+    "text",
+    "## References",
+    "\uFEFF",
+    "\u0000",
+    "é🙂",
+    "\\",
+    "__proto__: 1",
+    "<<: *a",
+  ],
 ];
 const markup = fc.array(fc.constantFrom(...marks), { maxLength: 60 }).map((parts) => parts.join(""));
 const skillFile = fc.oneof(
@@ -53,7 +100,19 @@ const folder = join(import.meta.dirname, "../../fixtures/skills/shapes");
 const shapes = readdirSync(folder)
   .filter((name) => name.endsWith(".json"))
   .map((name) => readFileSync(join(folder, name), "utf8"));
-const keys = "input prompt evals cases should_trigger assertions checks text files id type".split(" ");
+const keys = [
+  "input",
+  "prompt",
+  "evals",
+  "cases",
+  "should_trigger",
+  "assertions",
+  "checks",
+  "text",
+  "files",
+  "id",
+  "type",
+];
 const shaped = fc.letrec((tie) => ({
   value: fc.oneof({ maxDepth: 4 }, fc.jsonValue({ maxDepth: 1 }), tie("object"), tie("list")),
   list: fc.array(tie("value"), { maxLength: 4 }),
@@ -86,6 +145,35 @@ describe("any eval file", () => {
       }),
       { numRuns: 400 },
     );
+  });
+
+  it("brings no file from outside of the package and the repository", async () => {
+    const outside = workspace({ "secret.txt": "secret", "dir/secret.txt": "secret" });
+    const links = { "skills/demo/out": { link: outside }, "skills/demo/evals/out": { link: join(outside, "dir") } };
+    const inside = { "skills/demo/a/in.txt": "fine", "in.txt": "fine", "skills/demo/evals/in.txt": "fine" };
+    const part = fc.constantFrom("..", ".", "a", "in.txt", "secret.txt", "out", "evals", "", "dir", "C:", "~", outside);
+    const path = fc
+      .tuple(fc.array(part, { minLength: 1, maxLength: 7 }), fc.constantFrom("/", "\\", "//"))
+      .map(([parts, between]) => parts.join(between));
+    const demo = workspace({
+      "skills/demo/SKILL.md": skillText("demo"),
+      "skills/demo/evals/evals.json": "",
+      ...links,
+      ...inside,
+    });
+    let read = 0;
+    await fc.assert(
+      fc.asyncProperty(path, async (file) => {
+        const text = JSON.stringify([{ input: "a", checks: ["b"], files: [file] }]);
+        writeFileSync(join(demo, "skills/demo/evals/evals.json"), text);
+        const result = await readEvals(demo);
+        if (typeof result === "string") return true;
+        read++;
+        return result.evals.every(({ files }) => files.every(({ content }) => content === "fine"));
+      }),
+      { numRuns: 300, examples: [["in.txt"], ["a/in.txt"], ["out/secret.txt"], ["../../../secret.txt"]] },
+    );
+    expect(read).toBeGreaterThan(1);
   });
 
   it("is read completely, however deep or long it is", async () => {

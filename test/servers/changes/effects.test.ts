@@ -402,6 +402,19 @@ describe("what holds of any two lists", () => {
     );
   });
 
+  it("does not take the way back of a purely wider schema for harmless", () => {
+    fc.assert(
+      fc.property(inputs, ([before, after]) => {
+        const [one, other] = [[{ name: "t", inputSchema: before }], [{ name: "t", inputSchema: after }]];
+        const there = listEffects(one, other);
+        const isWider = there.length > 0 && there.every(({ kind }) => kind === "widened");
+        const back = listEffects(other, one).map((change) => change.class);
+        if (isWider) expect(back).toContainEqual(expect.stringMatching(/breaking|unknown/));
+      }),
+      { numRuns: 120 },
+    );
+  });
+
   it("does not throw, whatever a list holds", () => {
     const keywords = fc.constantFrom(
       ...["name", "description", "inputSchema", "outputSchema", "annotations", "type", "properties", "required"],
