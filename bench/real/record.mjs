@@ -1,8 +1,8 @@
-// node bench/real/record.mjs FILE.gguf PROJECT ANSWERS.jsonl [--small] [--lists LIST --orders N --draws N --free]: asks a
-// local model and appends its answers, one a line, in the order of `plan`, or N draws in each of N orders of the lists named.
-// Goes on where it was stopped, and ends when all are there. `--small`: the plan of a model that takes little time. Needs a
-// build, and node-llama-cpp in PROJECT (docs/models.md). `node bench/real/record.mjs --pack MODEL ANSWERS.jsonl...` writes
-// what the table reads.
+// node bench/real/record.mjs FILE.gguf PROJECT ANSWERS.jsonl [--small] [--lists LIST --orders N --draws N --free --again]:
+// asks a local model and appends its answers, one a line, in the order of `plan`, or N draws in each of N orders of the
+// lists named; `--again` repeats the requests and seeds of draws on the record. Goes on where it was stopped, and ends when
+// all are there. `--small`: the plan of a model that takes little time. Needs a build, and node-llama-cpp in PROJECT
+// (docs/models.md). `node bench/real/record.mjs --pack MODEL ANSWERS.jsonl...` writes what the table reads.
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
@@ -18,6 +18,7 @@ const { values, positionals } = parseArgs({
     orders: { type: "string", default: "4" },
     draws: { type: "string", default: "1" },
     free: { type: "boolean", default: false },
+    again: { type: "boolean" },
     small: { type: "boolean" },
     pack: { type: "string" },
   },
@@ -81,8 +82,11 @@ async function record() {
   appendFileSync(file, `${JSON.stringify({ settings: models[0].settings })}\n`);
   const asked = values.lists ? [{ orders: Number(values.orders), draws: Number(values.draws) }] : rounds;
   for (const { orders, draws } of asked)
-    for (const [list, free = false, first = 0] of values.lists?.map((one) => [one, values.free]) ??
-      [...plan()].map((one) => [one].flat()))
+    for (const [list, free = false, first = 0] of values.lists?.map((one) => [
+      one,
+      values.free,
+      values.again ? againFrom : 0,
+    ]) ?? [...plan()].map((one) => [one].flat()))
       for (let order = 0; order < orders; order++) {
         if (free) models[1] ??= await local("local:real", weights, { ...options, free });
         for (let draw = first; draw < first + draws; draw++)
