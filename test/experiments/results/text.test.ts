@@ -42,7 +42,9 @@ describe("headline", () => {
   ])("says of failing cases that fail nothing what they are compared with: %s", (line, given) => {
     const accepted = (passed: number) => (line.includes("baseline") ? { before: { passed, trials: 5 } } : {});
     const cases = [caseOf({ ...a, ...accepted(5) }), caseOf({ ...a, passed: 0, ...accepted(0) })];
-    expect(headline(runOf([suiteOf({ cases, failOn: ["regressed"], ...given } as never)], 0))).toBe(line);
+    expect(
+      headline(runOf([suiteOf({ cases, kind: "language model", failOn: ["regressed"], ...given } as never)], 0)),
+    ).toBe(line);
   });
 
   it("says how many cases passed in the baseline if they are others", () => {
