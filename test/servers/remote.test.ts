@@ -252,6 +252,17 @@ describe("an answer that the client refuses or passes over is named", () => {
   });
 });
 
+test("an answer of the client that the server accepts explains no timeout", async () => {
+  const sut = await startOdd((res, { method }) => {
+    if (method === undefined) return refuse(res, 202, "");
+    if (method !== "tools/call") return undefined;
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    return res.write('data: {"jsonrpc":"2.0","id":"p","method":"ping"}\n\n');
+  });
+  const outcome = await (await open({ url: sut.url, callTimeoutMs: 500 })).call("read", {}, never);
+  expect(outcome).toMatchObject({ kind: "broken", message: expect.stringContaining("within 0.5 s") });
+});
+
 test("a failure with no known cause names the variables that are not set", async () => {
   const unset = [{ severity: "warning", message: 'Server "sut" uses HOST.', hint: "Set HOST." }] as const;
   const url = await listen((_, res) => res.writeHead(500).end());

@@ -134,7 +134,9 @@ function createWatchedFetch(send: Fetch, onFault: (lost: string | undefined, err
       throw report(error);
     });
     answered = true;
-    const { id } = Object(typeof init.body === "string" ? parseJsonText(init.body) : undefined) as JsonObject;
+    const sent = Object(typeof init.body === "string" ? parseJsonText(init.body) : undefined) as JsonObject;
+    // An answer to what the server asks has an id too, and is not answered.
+    const id = sent.method === undefined ? undefined : sent.id;
     let isOpen = id !== undefined;
     const check = (text: string) => explainRefusal(text, (one) => id === undefined || one === String(id));
     const pass = (fault: string) => onFault(undefined, new RefusedAnswer(fault));
@@ -250,10 +252,10 @@ const blankLines = ["\n\n", "\r\n\r\n", "\r\r"];
 function readEvents(parts: readonly Buffer[], onData: (data: string) => void): Buffer {
   const events = Buffer.concat(parts).toString();
   for (const event of events.split(/\r\n\r\n|\n\n|\r\r/)) {
-    const data = [...event.matchAll(/^data:(.*)$/gm)].map(([, line = ""]) => line).join("\n");
+    const data = [...event.matchAll(/^data:([^\r\n]*)/gm)].map(([, line = ""]) => line).join("\n");
     if (data.trim() !== "") onData(data);
   }
-  return Buffer.from(events.replace(/^data: ?(.*)$/gm, (_, data: string) => `data: ${markStructured(data)}`));
+  return Buffer.from(events.replace(/^data: ?([^\r\n]*)/gm, (_, data: string) => `data: ${markStructured(data)}`));
 }
 
 async function* limitSize(body: AsyncIterable<Uint8Array>, report: (error: unknown) => unknown) {

@@ -29,6 +29,7 @@ export function mapToWireNames(names: readonly string[], max: number): WireNames
   }
   return {
     toWire: (shown) => wireByShown.get(shown) ?? shown,
+    // A made-up name can be of any length, and is compared with all listed ones.
     toShown: (wire) => shownByWire.get(wire) ?? wire.slice(0, 200),
   };
 }
