@@ -81,12 +81,10 @@ async function record() {
   const models = [await local("local:real", weights, options)];
   appendFileSync(file, `${JSON.stringify({ settings: models[0].settings })}\n`);
   const asked = values.lists ? [{ orders: Number(values.orders), draws: Number(values.draws) }] : rounds;
+  const firstDraw = values.again ? againFrom : 0;
+  const named = values.lists?.map((list) => [list, values.free, firstDraw]);
   for (const { orders, draws } of asked)
-    for (const [list, free = false, first = 0] of values.lists?.map((one) => [
-      one,
-      values.free,
-      values.again ? againFrom : 0,
-    ]) ?? [...plan()].map((one) => [one].flat()))
+    for (const [list, free = false, first = 0] of named ?? [...plan()].map((one) => [one].flat()))
       for (let order = 0; order < orders; order++) {
         if (free) models[1] ??= await local("local:real", weights, { ...options, free });
         for (let draw = first; draw < first + draws; draw++)

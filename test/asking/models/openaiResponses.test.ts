@@ -142,7 +142,11 @@ describe("tool search of the Responses API", () => {
 describe("the reply of the Responses API", () => {
   it.each<[string, ResponseAnswer | Fault, object]>([
     ["a refusal", { refusal: "No." }, { turn: { stop: "refused", text: "No." } }],
-    ["cut", { calls: [{ name: "echo" }], incomplete: "max_output_tokens" }, { turn: { stop: "cut", calls: [] } }],
+    [
+      "cut off",
+      { calls: [{ name: "echo", input: '{"te' }], incomplete: "max_output_tokens" },
+      { turn: { stop: "cut", calls: [] } },
+    ],
     ["filtered", { text: "", incomplete: "content_filter" }, { turn: { stop: "refused" } }],
     ["arguments not in JSON", { calls: [{ name: "echo", input: "{" }] }, { turn: { calls: [{ argumentsText: "{" }] } }],
     [

@@ -200,7 +200,7 @@ describe("the grammar of calls", () => {
   it.each<[string, string[], string[]]>([
     [
       '{"name": "',
-      ['read_file", "arguments": {}}', 'read_file","arguments":{"path":""}}'],
+      ['read_file", "arguments": {}}', 'read_file","arguments":{"path":"a"}\n}'],
       ['other", "arguments": {}}'],
     ],
     ['{"name":', ['"read_file", "arguments": {}}', ' "read_file", "arguments": {}}'], ["1"]],
