@@ -1,7 +1,8 @@
 // node scripts/installHost.mjs [host...]: installs the versions of hosts that are tested, of node-llama-cpp, and of the
-// conformance suite of MCP and the Node that it needs, unless they are installed, and prints the path of each program. Without a host: all.
-// These are not dependencies: each is kept in a separate folder, below the user's ~/.cache/tool-evals/hosts or the folder in
-// TOOL_EVALS_HOSTS, so that one install serves every clone. Exits with 1, and the reason on stderr, when one is unavailable or not what was tested.
+// conformance suite of MCP and the Node that it needs, unless they are installed, and prints the path of each program.
+// Without a host: all. These are not dependencies: each is kept in a separate folder, below the user's
+// ~/.cache/tool-evals/hosts or the folder in TOOL_EVALS_HOSTS, so that one install serves every clone. Exits with 1,
+// and the reason on stderr, when one is unavailable or not what was tested.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";

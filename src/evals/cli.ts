@@ -24,7 +24,8 @@ if (argv[2] === "--version") {
 setFlagsFromString("--heap-growing-percent=50");
 if (process.versions.v8.startsWith("11.")) {
   // Twice the default of Node 20: most runs end before the code that it optimizes has paid for its compilation. A run of
-  // 1,000 trials takes 17% less CPU, one of 10,000 takes 2% more. Newer versions compile in more stages, and have no such flag.
+  // 1,000 trials takes 17% less CPU, one of 10,000 takes 2% more. Newer versions compile in more stages, and have no
+  // such flag.
   setFlagsFromString("--interrupt-budget=135168");
   // New objects get their 16 MB at once instead of after five doublings, each of which copies what is loaded: some percent
   // of CPU, and no memory, because a run gets there anyway. Newer versions have far larger limits.

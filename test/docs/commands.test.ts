@@ -8,10 +8,10 @@ import { type Block, generatedPage, pagePaths, readPage, root } from "./page.ts"
 import { openShell, type Shell } from "./shell.ts";
 
 // Runs every command of the pages, in the order of the page. A comment `<!-- copy: docs/example -->` copies a folder of the
-// repository into the page's own folder, `<!-- copy: evals/skills .claude/skills -->` to another place in it; with `fresh` for
-// `copy` the folder has nothing else, so that what follows stands alone. A block with a file's name after its language is
-// that file, or a change of it (`diff`). DOCS_UPDATE=1 (npm run docs:update) writes what is printed now into the pages
-// instead of comparing it.
+// repository into the page's own folder, `<!-- copy: evals/skills .claude/skills -->` to another place in it; with
+// `fresh` for `copy` the folder has nothing else, so that what follows stands alone. A block with a file's name after
+// its language is that file, or a change of it (`diff`). DOCS_UPDATE=1 (npm run docs:update) writes what is printed now
+// into the pages instead of comparing it.
 const isUpdate = process.env.DOCS_UPDATE === "1";
 
 /** A command with the lines that the page shows below it, if it shows any, and its lines in the page (0-based). */

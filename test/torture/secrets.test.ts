@@ -463,7 +463,8 @@ describe("a record stays readable", () => {
 
   it("without the start and the end of a secret that its limit has cut", async () => {
     writeActSuite(dir, 1);
-    // Of a reply of more than 256 Ki characters, the record has all but the last eighth of as many, and this eighth of its end.
+    // Of a reply of more than 256 Ki characters, the record has all but the last eighth of as many, and this eighth of
+    // its end.
     const [limit, tail] = [256 * 1024, 32 * 1024];
     const secret = canaries.GITHUB_TOKEN;
     const [start, end] = ["x ".repeat(limit).slice(0, limit - tail - 9), "y ".repeat(limit).slice(0, tail - 9)];

@@ -7,7 +7,8 @@ import type { Io } from "../base/types/io.ts";
 import { shellWord } from "../inspection/shell.ts";
 import type { Command } from "./command.ts";
 
-// yargs reads command lines and renders the help of a command. It gets no defaults, so that what it returns is what was given.
+// yargs reads command lines and renders the help of a command. It gets no defaults, so that what it returns is what was
+// given.
 
 /** The first word of a command. */
 export const nameCommand = ({ command }: Command): string => command.split(" ")[0] ?? "";

@@ -5,7 +5,8 @@ import { isJsonObject, type Json, type JsonObject } from "../base/types/json.ts"
 import { readParsed } from "./parsing/read.ts";
 
 // All that differs between the configuration files of hosts: where they are, where they register servers, and how an entry
-// is written. The rest of the program reads one form, that of `.mcp.json`, with the filter of tools and what is not supported.
+// is written. The rest of the program reads one form, that of `.mcp.json`, with the filter of tools and what is not
+// supported.
 
 /** The files of a host below the folder of a project and below the home folder, and where they register servers. */
 type HostFiles = { title: string; project?: readonly string[]; home?: readonly string[]; key: string };

@@ -125,9 +125,9 @@ export type VerifyOptions = SuiteOptions & {
 };
 
 /**
- * `evals baseline verify`: whether the accepted baselines match the current tools and cases, and what no case covers. No model is
- * called. Exits with 1 for results that `failOn` names, otherwise with 3 when a server could not be listed. Throws
- * EvalsError for mistakes in suites, tool lists and baselines.
+ * `evals baseline verify`: whether the accepted baselines match the current tools and cases, and what no case covers.
+ * No model is called. Exits with 1 for results that `failOn` names, otherwise with 3 when a server could not be listed.
+ * Throws EvalsError for mistakes in suites, tool lists and baselines.
  */
 export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> {
   const { baselines: dir, tools: file, failOn, json, ...selected } = options;

@@ -110,9 +110,10 @@ function refreshTogether(login: OAuthClientProvider, sdk: ClientSdk): AuthProvid
 }
 
 /**
- * A `fetch` that reports when a POST can no longer be answered, and (undefined: nothing is lost) an answer that the client passes
- * over. The client does not end a request when the stream of its answer breaks: the end of a server would be noticed by the
- * timeout. It resumes a stream whose events have ids: its request is lost only when that fails. Throws `Unanswered`.
+ * A `fetch` that reports when a POST can no longer be answered, and (undefined: nothing is lost) an answer that the
+ * client passes over. The client does not end a request when the stream of its answer breaks: the end of a server would
+ * be noticed by the timeout. It resumes a stream whose events have ids: its request is lost only when that fails.
+ * Throws `Unanswered`.
  */
 function createWatchedFetch(send: Fetch, onFault: (lost: string | undefined, error: unknown) => void): Fetch {
   let answered = false;

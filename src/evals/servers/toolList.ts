@@ -17,7 +17,8 @@ import { readParsed } from "../input/parsing/read.ts";
 import { serverError } from "./spec.ts";
 
 /**
- * The tools with a hash of their list, which does not depend on their order. Throws EvalsError when two tools have the same name.
+ * The tools with a hash of their list, which does not depend on their order. Throws EvalsError when two tools have the
+ * same name.
  */
 export function createToolset(tools: readonly OfferedTool[]): Toolset {
   const byName = new Map<string, OfferedTool>();

@@ -23,7 +23,10 @@ function goldenNumber(i: number, arm: number, t: number): number {
   return ((x ^ (x >>> 16)) >>> 0) / 2 ** 32;
 }
 
-/** Every pair has its own order, as in the golden values. By default half of the failures select the right tool. `right`: the rate of those that select it. */
+/**
+ * Every pair has its own order, as in the golden values. By default half of the failures select the right tool.
+ * `right`: the rate of those that select it.
+ */
 function playGolden(
   { base, head }: Rates,
   options: Partial<CheckSetup> = {},

@@ -1,5 +1,5 @@
-// node bench/real/data/oracle/extract.mjs GORILLA RESULTS OSS BIAS: writes items.jsonl.gz and picks.json beside this file from
-// git clones of the repositories that README.md names. Of those without a license, only counts are kept.
+// node bench/real/data/oracle/extract.mjs GORILLA RESULTS OSS BIAS: writes items.jsonl.gz and picks.json beside this
+// file from git clones of the repositories that README.md names. Of those without a license, only counts are kept.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";

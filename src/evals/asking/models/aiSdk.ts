@@ -156,8 +156,8 @@ async function importProvider(id: string, name: string, cwd: string) {
 const missingSetting = /\bis missing\b|environment variable|credentials|authentication|invalid URL/i;
 
 /**
- * The model, whose key is there. Providers read their keys when they write a request, so one is written and not sent. They know
- * the environment of the process alone: a key from elsewhere is given to them.
+ * The model, whose key is there. Providers read their keys when they write a request, so one is written and not sent.
+ * They know the environment of the process alone: a key from elsewhere is given to them.
  */
 async function openLanguageModel(
   id: string,

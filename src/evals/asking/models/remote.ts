@@ -41,9 +41,9 @@ export function createLimits(retries: number, delay: Delay | undefined) {
  *
  * The SDKs' own retries are off: they do not retry a reply that is cut off, empty or not JSON, and wait as long as a
  * service asks. Here all transient faults share one retry budget. Waits are 0.5, 1, 2, 4, 8, 8, ... seconds, or what the
- * service asked for, up to a minute; a wait of more than ten minutes stops the model. A timeout is retried only once. `pacer` decides when an attempt is made, and ends all
- * requests to a model that refuses or fails all of them. Apart from its waits, one request ends within (retries + 1) x timeout +
- * retries x 75 s in the worst case.
+ * service asked for, up to a minute; a wait of more than ten minutes stops the model. A timeout is retried only once.
+ * `pacer` decides when an attempt is made, and ends all requests to a model that refuses or fails all of them. Apart
+ * from its waits, one request ends within (retries + 1) x timeout + retries x 75 s in the worst case.
  */
 export async function askRemote(
   { suite, case: id }: ModelRequest["cell"],

@@ -204,9 +204,9 @@ const finishReasons: readonly [StopReason, RegExp][] = [
 ];
 
 /**
- * Why a reply of a chat completion or of the AI SDK ended. Calls override the finish reason, which local servers often send as
- * `stop`, unless the reply was cut off; and a text is an answer, whatever a service calls the end of it. `raw`: the reason in
- * the service's own word.
+ * Why a reply of a chat completion or of the AI SDK ended. Calls override the finish reason, which local servers often
+ * send as `stop`, unless the reply was cut off; and a text is an answer, whatever a service calls the end of it. `raw`:
+ * the reason in the service's own word.
  */
 export function readFinish(
   reason: string | null | undefined,

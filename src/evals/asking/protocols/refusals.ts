@@ -4,9 +4,9 @@ import { withoutSecrets } from "../../base/types/endpoint.ts";
 import { isJsonObject, type Json } from "../../base/types/json.ts";
 
 /**
- * A `fetch` for the SDKs of services, whose refusals have one form, `{"error": {"type", "message"}}`: the SDKs drop the words of
- * other forms. A 404 names the URL that was asked, since a wrong base URL is its usual cause. Redirects are refusals: a key
- * must not follow one to another host.
+ * A `fetch` for the SDKs of services, whose refusals have one form, `{"error": {"type", "message"}}`: the SDKs drop the
+ * words of other forms. A 404 names the URL that was asked, since a wrong base URL is its usual cause. Redirects are
+ * refusals: a key must not follow one to another host.
  */
 export function createServiceFetch(env: Readonly<Record<string, string | undefined>>): ReturnType<typeof createFetch> {
   const fetch = createFetch(env);

@@ -27,8 +27,8 @@ type CaseProblem = Omit<Problem, "location">;
 /**
  * Finds the problems of a case before any model call. An error means that no trial could pass, or that one would pass
  * without checking anything; a warning means that the case may not check what its author intends. `toolset` is what the
- * model will be shown. A tool whose inputSchema cannot be compiled is a warning: its arguments are then not checked against the
- * schema.
+ * model will be shown. A tool whose inputSchema cannot be compiled is a warning: its arguments are then not checked
+ * against the schema.
  */
 export function preflight(
   { id, location, expect, turns, dispatch, mocks, laterTools }: CaseToCheck,

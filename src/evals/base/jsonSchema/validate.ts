@@ -22,8 +22,8 @@ export type Validity =
 type MemberFault = { member: string; kind: "missing" | "wrong-type" | "wrong-value" | "invented" };
 
 /**
- * Validates a value, which messages call `at`. Does not throw, and ends in bounded time. `leftOut`: the keywords of the schema
- * that cannot be evaluated, as a sentence without its full stop; all others are checked.
+ * Validates a value, which messages call `at`. Does not throw, and ends in bounded time. `leftOut`: the keywords of the
+ * schema that cannot be evaluated, as a sentence without its full stop; all others are checked.
  */
 export type Validate = ((value: Json, at: string) => Validity) & { leftOut?: string };
 

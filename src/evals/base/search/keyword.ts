@@ -8,11 +8,11 @@ import type { Scorer, SearchDocument } from "./document.ts";
 const weights = { wholeName: 12, namePart: 8, insideName: 5, hint: 2, description: 1 } as const;
 
 /**
- * Literal keywords, as Claude Code's ToolSearch ranks them (bench/claudeCodeSearch.mjs at the tag studies-2026-11 compares the two). The text is
- * split at white space, and each word is matched literally and case-insensitively, without stop words or inflections.
- * In a name it matches parts (split at `_`, including the server's name), in the hint and the description whole words.
- * A word adds the weight of its best match in the name, and the weights of hint and description. Parameters are not
- * searched.
+ * Literal keywords, as Claude Code's ToolSearch ranks them (bench/claudeCodeSearch.mjs at the tag studies-2026-11
+ * compares the two). The text is split at white space, and each word is matched literally and case-insensitively,
+ * without stop words or inflections. In a name it matches parts (split at `_`, including the server's name), in the
+ * hint and the description whole words. A word adds the weight of its best match in the name, and the weights of hint
+ * and description. Parameters are not searched.
  *
  * Other forms: `select:a,b` finds the tools with these names, with or without the prefix `mcp__<server>__`, in this
  * order. A text that starts with `mcp__` finds the tools whose names start with it. `+word` finds only tools that

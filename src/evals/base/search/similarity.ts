@@ -33,11 +33,11 @@ const fieldWeights = { name: 3, description: 1, parameters: 0.5 } as const;
 export type Weights = ReadonlyMap<string, number>;
 
 /**
- * The minimum similarity at which two tools can be confused. Measured (bench/confusable.mjs at the tag studies-2026-11) on recorded answers of two
- * language models (Berkeley leaderboard, 250 lists, 634 pairs of the right tool and another): 8 pairs were confused, 6
- * of them among the 173 pairs at or above this value, and in lists of more than two tools always with the most similar
- * tool. A confused pair is more similar than another in 81% of comparisons, but only one of the 50 most similar pairs
- * was confused. So similarity shows where to look, not what a model will do.
+ * The minimum similarity at which two tools can be confused. Measured (bench/confusable.mjs at the tag studies-2026-11)
+ * on recorded answers of two language models (Berkeley leaderboard, 250 lists, 634 pairs of the right tool and
+ * another): 8 pairs were confused, 6 of them among the 173 pairs at or above this value, and in lists of more than two
+ * tools always with the most similar tool. A confused pair is more similar than another in 81% of comparisons, but only
+ * one of the 50 most similar pairs was confused. So similarity shows where to look, not what a model will do.
  */
 export const leastConfusable = 0.3;
 

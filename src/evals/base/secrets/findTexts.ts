@@ -171,9 +171,9 @@ type Folded = { text: string; findSource(ranges: readonly Range[]): Range[] };
 type Range = { from: number; to: number };
 
 /**
- * The text without the escapes of JSON, URLs, HTML, XML, CSV, YAML, Markdown and the terminal, in any combination, and without
- * line breaks; with `spaces` also without other white space. Two texts that differ in these alone are the same then. Takes
- * linear time.
+ * The text without the escapes of JSON, URLs, HTML, XML, CSV, YAML, Markdown and the terminal, in any combination, and
+ * without line breaks; with `spaces` also without other white space. Two texts that differ in these alone are the same
+ * then. Takes linear time.
  */
 export function foldEscapes(source: string, { spaces }: { spaces: boolean }): Folded {
   const done: { source: string; step: Step }[] = [];

@@ -77,7 +77,10 @@ export function createSecrets() {
   };
   const hide = (text: string) => replace(text, mark);
   const secrets = {
-    /** Adds a value under the name that replaces it in texts, and its parts. Short values are ignored, because redacting them would hide words. */
+    /**
+     * Adds a value under the name that replaces it in texts, and its parts. Short values are ignored, because redacting
+     * them would hide words.
+     */
     add(name: string, given: string): void {
       // A backslash at the end could be the one that escapes what follows in JSON.
       const value = given.trim().replace(/(?<!\\)\\+$/, "");
@@ -100,7 +103,10 @@ export function createSecrets() {
       for (const part of path.split("/")) if (part.length >= shortestPart && looksRandom(part)) secrets.add(name, part);
       for (const [key, value] of parameters) if (isSecretName(key) || looksRandom(value)) secrets.add(name, value);
     },
-    /** Adds the value of a variable that is named like a secret; of another one what is secret by its form, and of a server's all that looks random. */
+    /**
+     * Adds the value of a variable that is named like a secret; of another one what is secret by its form, and of a
+     * server's all that looks random.
+     */
     addVariable(name: string, value: string, { isServer = false } = {}): void {
       const isUrl = /^[a-z][a-z\d+.-]*:\/\//i.test(value);
       if (!isUrl && (isSecretName(name) || (isServer && looksSecret(value) && looksRandom(value))))
@@ -147,8 +153,9 @@ export function createSecrets() {
       }
     },
     /**
-     * The text with every known value as `[redacted: <name>]`: plain, in base64, in hexadecimal, in any combination of escapes
-     * of `foldEscapes`; and with what a limit or a line break has left of one. JSON, and each part of it, stays JSON.
+     * The text with every known value as `[redacted: <name>]`: plain, in base64, in hexadecimal, in any combination of
+     * escapes of `foldEscapes`; and with what a limit or a line break has left of one. JSON, and each part of it, stays
+     * JSON.
      */
     redact(text: string): string {
       const hidden = hide(text);
@@ -223,8 +230,8 @@ const restOfEscape = /^[\\\w%;{}\udc00-\udfff]{0,8}/;
 
 /**
  * Returns a function that finds these values in a text, in order: plain, in base64, in hexadecimal, in any combination of the
- * escapes of `foldEscapes`; their start before the mark of a cut, their end after it, and what a line break parts. `at` is the
- * number of the value. Takes time in proportion to the text, however many values there are.
+ * escapes of `foldEscapes`; their start before the mark of a cut, their end after it, and what a line break parts. `at`
+ * is the number of the value. Takes time in proportion to the text, however many values there are.
  */
 function createSecretFinder(values: readonly string[]): (text: string) => Found[] {
   const spaces = values.some((value) => /\s/.test(value));

@@ -70,8 +70,8 @@ export const isLocalModel = ({ id }: { id: string }): boolean =>
 export const localUrl = (port: number): string => `http://127.0.0.1:${port}/v1`;
 
 /**
- * The base URL of a local server: the given one, with or without the path of one of its APIs, that of OLLAMA_HOST, or the one by
- * default.
+ * The base URL of a local server: the given one, with or without the path of one of its APIs, that of OLLAMA_HOST, or
+ * the one by default.
  */
 export function resolveLocalUrl(server: keyof typeof localServers, { env, baseUrl }: EndpointOptions): string {
   const ollamaHost = server === "ollama" && env.OLLAMA_HOST ? readOllamaHost(env.OLLAMA_HOST) : undefined;
@@ -83,8 +83,8 @@ export function resolveLocalUrl(server: keyof typeof localServers, { env, baseUr
 }
 
 /**
- * The URL that OLLAMA_HOST means to a client of Ollama: scheme, host and port can be missing, and the address can be the one on
- * which a server listens for all. Source: `Host` in envconfig of Ollama.
+ * The URL that OLLAMA_HOST means to a client of Ollama: scheme, host and port can be missing, and the address can be
+ * the one on which a server listens for all. Source: `Host` in envconfig of Ollama.
  */
 function readOllamaHost(written: string): string {
   const [, scheme, rest = ""] = /^(?:(https?):\/\/)?(.*)$/.exec(written.trim().replace(/^["']|["']$/g, "")) ?? [];
@@ -193,9 +193,9 @@ export function readHeaders(written: readonly string[] = [], env: EndpointOption
 }
 
 /**
- * The base URL in `text`, of a service with this name, as the SDKs take it: without the path that they append, which users copy
- * too, and without a version that the service's own base URL does not have. Its query comes apart, and user and password as a
- * header, as in curl. Throws a usage error.
+ * The base URL in `text`, of a service with this name, as the SDKs take it: without the path that they append, which
+ * users copy too, and without a version that the service's own base URL does not have. Its query comes apart, and user
+ * and password as a header, as in curl. Throws a usage error.
  */
 export function parseBaseUrl(text: string, { name, baseUrl = "/v1" }: { name: string; baseUrl?: string }) {
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -106,8 +106,9 @@ export function sameJson(one: Json | undefined, other: Json | undefined): boolea
   return true;
 }
 
-// JavaScript has no whole numbers beyond 2^53 in JSON, but ids of messages, posts and users are often larger. One that a number
-// cannot hold is kept as a text: a mark, which no text contains, and its digits. It is a number again where it leaves.
+// JavaScript has no whole numbers beyond 2^53 in JSON, but ids of messages, posts and users are often larger. One that
+// a number cannot hold is kept as a text: a mark, which no text contains, and its digits. It is a number again where it
+// leaves.
 
 const mark = "\uFDD0";
 const markedForm = new RegExp(`^${mark}-?\\d+$`);

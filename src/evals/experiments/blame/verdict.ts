@@ -18,10 +18,10 @@ const relation = z.enum(["none", "single", "or", "and", "add"]);
 
 /**
  * What is to blame for the fall of one case. `blamed`: every description of the likeliest set is confirmed; `in-part`: some
- * are (or, with `only-change`, nothing else changed, and nothing was asked); `undecided`: none is, or too many trials are missing; `chance`: most likely no description did it; `nothing`: there
- * is nothing to explain. `relation`: of the likeliest set, not tested. `sets`: the fewest sets that hold 90 % together, not
- * tested. `seen`: what a deterministic model was seen to do: reverting all of `reverted` repairs the case, and
- * all of `breaking` alone break it.
+ * are (or, with `only-change`, nothing else changed, and nothing was asked); `undecided`: none is, or too many trials
+ * are missing; `chance`: most likely no description did it; `nothing`: there is nothing to explain. `relation`: of the
+ * likeliest set, not tested. `sets`: the fewest sets that hold 90 % together, not tested. `seen`: what a deterministic
+ * model was seen to do: reverting all of `reverted` repairs the case, and all of `breaking` alone break it.
  */
 const blamedCaseSchema = z.object({
   case: z.string(),

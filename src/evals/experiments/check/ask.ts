@@ -149,8 +149,8 @@ export async function isAccepted(
 }
 
 /**
- * Finds the baseline of a suite on a model, even under an alias of the model or a former name of the suite. `names`: all suites of the run. Returns the expected file, and in `others` the baselines of the suite on any
- * model.
+ * Finds the baseline of a suite on a model, even under an alias of the model or a former name of the suite. `names`:
+ * all suites of the run. Returns the expected file, and in `others` the baselines of the suite on any model.
  */
 export async function findBaseline(
   dir: string,

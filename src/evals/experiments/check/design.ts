@@ -36,8 +36,8 @@ import { hasQueryFallen, PlayedCase, wordingsP } from "./playedCase.ts";
  * `seed`: the run's; it decides which arm of a pair is asked first, and the reach. `trials`: the cap per case and arm.
  * `margin`: the largest mean drop that counts as no regression. `families`: suite-model pairs of the run. `requests`: how
  * many different requests a case has, its tool orders (m!) times its `wordings`; trial t and trial t + requests ask the
- * same. `pairsPerOrder`: see `OrderSchedule`. `alwaysAlike`: the model is known to answer a repeated request alike. `onlySuite`: a case that fell does not end the run,
- * because only a drop of the suite matters.
+ * same. `pairsPerOrder`: see `OrderSchedule`. `alwaysAlike`: the model is known to answer a repeated request alike.
+ * `onlySuite`: a case that fell does not end the run, because only a drop of the suite matters.
  */
 export type CheckSetup = Pick<ScheduleSetup, "cases" | "seed" | "requests" | "wordings" | "pairsPerOrder"> & {
   trials?: number;

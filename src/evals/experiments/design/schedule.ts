@@ -4,9 +4,9 @@ import { deriveSeed, seededRandom, shuffle } from "../../base/stats/random.ts";
 
 /**
  * `from`: the first trial, where earlier ones had orders of another schedule. `cap`: the most trials of a case before its
- * verdict. `pairsPerOrder`: about how many pairs share a tool order, so that a prompt cache serves all but the first of them; 1:
- * every pair has its own, for lists that no provider caches. `requests`: how many different requests a case has: its tool
- * orders times the `wordings` of its query, which take turns.
+ * verdict. `pairsPerOrder`: about how many pairs share a tool order, so that a prompt cache serves all but the first of
+ * them; 1: every pair has its own, for lists that no provider caches. `requests`: how many different requests a case
+ * has: its tool orders times the `wordings` of its query, which take turns.
  */
 export type ScheduleSetup = {
   cases: readonly string[];

@@ -29,9 +29,10 @@ export const mostTrialsOfNight = 10;
 /** A score that has grown this much since last night is followed up. */
 const followUpGrowth = 1.5;
 /**
- * The nights that are pooled to bound the mean change, and the share of a case's variance that wobble may have. Earlier nights
- * join the baseline, as many at a time, until their mean differs from it by this share of the margin or more. Nights that lost
- * the margin are so seldom taken for quiet ones that NO DRIFT is wrong in at most 5 % still (measured, 168 nights).
+ * The nights that are pooled to bound the mean change, and the share of a case's variance that wobble may have. Earlier
+ * nights join the baseline, as many at a time, until their mean differs from it by this share of the margin or more.
+ * Nights that lost the margin are so seldom taken for quiet ones that NO DRIFT is wrong in at most 5 % still (measured,
+ * 168 nights).
  */
 const pooled = { nights: 28, wobble: 0.2, z: 1.6448536269514722, quiet: 1 / 8 };
 

@@ -15,8 +15,8 @@ import { incumbentArm, type Outcome, type VariantFigures } from "../variants/ver
 /**
  * `train`: the cases that wordings are searched on. `heldOut`: those that one is proved on, which nothing else asks.
  * `guards`: the train cases that expect no call and no load, of which the search asks some, so that a wording that is picked
- * for everything does not win it. `siblings`: lists the train cases whose expected tools a wording leaves as they are, which it must not harm. `rounds`: how
- * often proposals are asked for. The other fields are as in `VariantSetup`.
+ * for everything does not win it. `siblings`: lists the train cases whose expected tools a wording leaves as they are,
+ * which it must not harm. `rounds`: how often proposals are asked for. The other fields are as in `VariantSetup`.
  */
 export type LoopSetup = Pick<VariantSetup, "seed" | "bank" | "margin" | "harmUnsteady"> & {
   train: readonly string[];

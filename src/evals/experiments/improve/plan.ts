@@ -70,8 +70,8 @@ export function isSibling(planned: PlannedCase | undefined, wording: Overlaid | 
 }
 
 /**
- * Prints the trials that the loop takes, and what they cost; without a price of the model, the requests instead. `writer`: the
- * model that proposes, and how often. Throws a usage error if the budget cannot pay for a proof.
+ * Prints the trials that the loop takes, and what they cost; without a price of the model, the requests instead.
+ * `writer`: the model that proposes, and how often. Throws a usage error if the budget cannot pay for a proof.
  */
 export function announceCost(
   { least, typical, most }: ReturnType<typeof forecastLoop>,

@@ -111,8 +111,9 @@ const growth = { factor: 2.5, characters: 300 } as const;
 
 /**
  * Creates the check of proposals: why one must not be asked, or null. It must fit the tools, differ from the wording in use
- * and from earlier proposals, change wording alone, be short, have no secret, or what reads like one and is new, and bring no finding of the linter, which
- * knows of tools that do not exist and of texts that give a model orders, nor say what a schema contradicts.
+ * and from earlier proposals, change wording alone, be short, have no secret, or what reads like one and is new, and
+ * bring no finding of the linter, which knows of tools that do not exist and of texts that give a model orders, nor say
+ * what a schema contradicts.
  */
 export function createGate(cases: readonly PlannedCase[], lint: LintTools, io: Pick<Io, "env">) {
   const lists = [...new Map(cases.map(({ toolset }) => [toolset.hash, toolset])).values()];

@@ -42,8 +42,8 @@ export const improveSummarySchema = z.object({ search: searchSchema, proof: vari
 export type ImproveSummary = z.infer<typeof improveSummarySchema>;
 
 /**
- * The outcome of a loop in the form of a test of variants; without a proposal to test, why none was tested. `made`: the trials
- * of the whole loop, of which all but those of the test count as its search.
+ * The outcome of a loop in the form of a test of variants; without a proposal to test, why none was tested. `made`: the
+ * trials of the whole loop, of which all but those of the test count as its search.
  */
 export function toOutcome({ room, proof }: LoopVerdict, setup: LoopSetup, made: number): Outcome {
   if (proof?.method === "sampled") {

@@ -64,8 +64,9 @@ const figures = {
  * the margin. `keep`: every case passes already (`no-room`), none was better where it was searched for (`no-candidate`), no
  * gain of the margin is left possible (`no-gain`), or it breaks cases (`breaks`), gains nothing on the whole
  * (`no-net-gain`), or selects the right tool less often by the margin (`selection`). `inconclusive`: a gain of the margin is
- * neither shown nor ruled out (`gain`), or it gains and such a loss or fall is not ruled out (`harm`); `settle`: trials per wording of these cases at which that would be known
- * if the rates stay as they are, null when too many. Or too many trials are missing (`missing`).
+ * neither shown nor ruled out (`gain`), or it gains and such a loss or fall is not ruled out (`harm`); `settle`: trials
+ * per wording of these cases at which that would be known if the rates stay as they are, null when too many. Or too
+ * many trials are missing (`missing`).
  */
 export const variantVerdictSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("adopt"), winner: z.string(), ...figures }),
@@ -109,7 +110,8 @@ const comparisonSchema = z.object({
 
 /**
  * `adopt`: the winner passes more cases than the incumbent and breaks none. `keep`: none passes more (`no-gain`), or all
- * that do break a case (`breaks`) or lose selections by the margin (`selection`). `inconclusive`: cases were not answered. `tests`: the best first.
+ * that do break a case (`breaks`) or lose selections by the margin (`selection`). `inconclusive`: cases were not
+ * answered. `tests`: the best first.
  */
 export const certainVariantVerdictSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("adopt"), winner: z.string(), tests: z.array(comparisonSchema) }),

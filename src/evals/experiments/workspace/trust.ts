@@ -27,10 +27,10 @@ export type Claim = {
 };
 
 /**
- * Asks once for everything that is not trusted yet, of the whole folder, so that the author of a project answers once. What is
- * trusted is kept for the folder, by its content, in the user's configuration folder, so that a changed value asks again. Asks
- * nothing with --trust, in CI, and of a program that calls the library. Throws a usage error that lists the claims if nobody
- * can be asked, or does not trust them.
+ * Asks once for everything that is not trusted yet, of the whole folder, so that the author of a project answers once.
+ * What is trusted is kept for the folder, by its content, in the user's configuration folder, so that a changed value
+ * asks again. Asks nothing with --trust, in CI, and of a program that calls the library. Throws a usage error that
+ * lists the claims if nobody can be asked, or does not trust them.
  */
 export async function requireTrust(claims: readonly Claim[], io: Io): Promise<void> {
   const needed = await findUntrusted(claims, io);
@@ -68,7 +68,10 @@ async function keepTrust(claims: readonly Claim[], io: Io): Promise<void> {
   } catch {}
 }
 
-/** What the files of the folder name: its project file, the servers of hosts, and its suites. Mistakes in them are reported when they are used. */
+/**
+ * What the files of the folder name: its project file, the servers of hosts, and its suites. Mistakes in them are
+ * reported when they are used.
+ */
 async function claimFolder(io: Io): Promise<Claim[]> {
   const [{ discover }, { loadSuites }] = await Promise.all([
     import("../../input/suites/discover.ts"),

@@ -165,7 +165,10 @@ function chooseTools(tools: readonly Tool[], common: ReadonlySet<string>): reado
   return tools.filter((_, at) => chosen.has(at));
 }
 
-/** The near misses, one for each tool; pairs that differ in effect come last. Of a similar pair the tool with more words is expected, if it can be. */
+/**
+ * The near misses, one for each tool; pairs that differ in effect come last. Of a similar pair the tool with more words
+ * is expected, if it can be.
+ */
 function findNearMisses(
   listed: readonly Tool[],
   chosen: readonly Tool[],

@@ -29,7 +29,8 @@ const minQueries = 5;
 export const locateEvals = ({ file }: SkillPackage) => join(dirname(file), "evals/evals.json");
 
 /**
- * Drafts `evals/evals.json` of each skill in a folder that has none, and describes the skills. Throws EvalsError for a folder without a skill.
+ * Drafts `evals/evals.json` of each skill in a folder that has none, and describes the skills. Throws EvalsError for a
+ * folder without a skill.
  */
 export async function initSkills(target: SkillsTarget, io: Io): Promise<Drafted> {
   const { dir, only } = target;

@@ -145,8 +145,8 @@ export function isWithin(rank: number | null, depth: number): boolean {
 
 /**
  * The search text of a query for a ranker; undefined if the query is not for this ranker. A written text is used as it
- * is. For a request, `bm25` gets what the keyword search of a run reads, `keyword` its words without stop words, and `regex` a case-insensitive
- * pattern that matches any of these words, as many as fit into the longest pattern.
+ * is. For a request, `bm25` gets what the keyword search of a run reads, `keyword` its words without stop words, and
+ * `regex` a case-insensitive pattern that matches any of these words, as many as fit into the longest pattern.
  */
 export function toSearchText({ kind, text }: SearchQuery, ranker: RankerName): string | undefined {
   const pattern = kind === "written" ? /^\/(.+)\/$/s.exec(text)?.[1] : undefined;

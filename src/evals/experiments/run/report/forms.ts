@@ -34,7 +34,8 @@ export type Report = {
 
 /**
  * One form of a report. `file`: its file name in the folder of the record; forms without one go to stdout. `render` is
- * pure, does not throw, and ends with a line break. `folder`: the path of the working directory in the repository. `parts` yields the same text in parts, for large reports.
+ * pure, does not throw, and ends with a line break. `folder`: the path of the working directory in the repository.
+ * `parts` yields the same text in parts, for large reports.
  */
 export type Form = {
   readonly file?: string;

@@ -168,7 +168,10 @@ export function toLiteral(value: Json): Json {
   return isJsonObject(value) ? toObject(toLiteralArgs(value)) : value;
 }
 
-/** Wraps an object in `$object` if it would be read as a matcher, or be taken for one without `$`. Its members are already expected values. */
+/**
+ * Wraps an object in `$object` if it would be read as a matcher, or be taken for one without `$`. Its members are
+ * already expected values.
+ */
 export function toObject(members: JsonObject): JsonObject {
   const isAmbiguous =
     Object.keys(members).some((key) => key.startsWith("$")) || matcherSchema.safeParse(members).success;
