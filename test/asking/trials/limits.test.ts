@@ -107,3 +107,19 @@ it("requests are limited in number, and in time", async () => {
   now = 60_000;
   expect(await askAll(short.guard(priced(1)), 1)).toEqual(["budget: not asked: The time limit of 60 s is reached"]);
 });
+
+it("of trials that may need several requests, those wait that leave no room, until others needed fewer", async () => {
+  const limits = new SpendingLimits({ maxRequests: 4 });
+  const reserve = () => limits.reserve({ cost: 0, requests: 3 }, never);
+  const first = await reserve();
+  const order: string[] = [];
+  const second = reserve().finally(() => order.push("second"));
+  await new Promise(setImmediate);
+  order.push("first needed one");
+  if (typeof first === "function") first({ cost: 0, requests: 1 });
+  const settle = await second;
+  expect(order).toEqual(["first needed one", "second"]);
+  if (typeof settle === "function") settle({ cost: 0, requests: 2 });
+  const message = "not asked: The limit of 4 requests leaves no room for a trial of up to 3";
+  expect(await reserve()).toEqual({ kind: "broken", stage: "budget", message });
+});
