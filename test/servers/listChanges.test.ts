@@ -14,10 +14,11 @@ it.each(kinds)("hears over %s that the list changed, and reads the new one", asy
   await server.call("read", {}, never);
   expect(server.listChanges?.()).toBe(0);
   // The stream of a remote server is opened beside the first requests.
-  await vi.waitFor(async () => {
+  const hearsChange = async () => {
     await server.call("open", {}, never);
     expect(server.listChanges?.()).toBeGreaterThan(0);
-  });
+  };
+  await vi.waitFor(hearsChange, { timeout: 60_000 });
   expect(await names()).toEqual(["open", "close", "read", "pin"]);
   await server.call("close", {}, never);
   expect(await names()).toEqual(["open", "close", "pin"]);

@@ -10,6 +10,7 @@ import {
   explainRefusal,
   explainRefused,
   type Failure,
+  isUnread,
   type Link,
   listCauses,
   markStructured,
@@ -256,7 +257,8 @@ function readEvents(parts: readonly Buffer[], onData: (data: string) => void): B
     const data = [...event.matchAll(/^data:([^\r\n]*)/gm)].map(([, line = ""]) => line).join("\n");
     if (data.trim() !== "") onData(data);
   }
-  return Buffer.from(events.replace(/^data: ?([^\r\n]*)/gm, (_, data: string) => `data: ${markStructured(data)}`));
+  const pass = (_: string, data: string) => (isUnread(data) ? ":" : `data: ${markStructured(data)}`);
+  return Buffer.from(events.replace(/^data: ?([^\r\n]*)/gm, pass));
 }
 
 async function* limitSize(body: AsyncIterable<Uint8Array>, report: (error: unknown) => unknown) {

@@ -74,6 +74,10 @@ export type Link = {
 /** What is wrong with a message, as a predicate. `answers`: it would have been the answer to a request. */
 export type RefusedMessage = { fault: string; answers: boolean };
 
+const unread = /^\s*\{[^{}]*"method":\s*"notifications\/(?:progress|message)"/;
+/** Whether a text is a notification of progress or a log message, which nothing reads: thousands may precede an answer. */
+export const isUnread = (text: string) => unread.test(text);
+
 const members = {
   request: ["jsonrpc", "id", "method", "params"],
   response: ["jsonrpc", "id", "result", "error"],

@@ -215,7 +215,8 @@ export function withDeadline<T>(
     };
     const cancel = () => stop(new Cancelled());
     const lose = () => stop(new Lost());
-    const timer = setTimeout(() => stop(new TooLate()), Math.min(ms, noClientTimeout.timeout));
+    // An answer that came while this program was busy is read first: timers precede what waits in pipes and sockets.
+    const timer = setTimeout(() => setImmediate(stop, new TooLate()), Math.min(ms, noClientTimeout.timeout));
     if (signal.aborted) cancel();
     signal.addEventListener("abort", cancel);
     if (link.lost.aborted) lose();

@@ -7,7 +7,8 @@ import { cut, quote } from "../base/text/text.ts";
 import { messageOf } from "../base/types/errors.ts";
 import { writeExactJson } from "../base/types/json.ts";
 import { explainStart, type LocalStart } from "./diagnosis/start.ts";
-import { type ClientSdk, explainRefusal, explainRefused, type Failure, type Link, markStructured } from "./link.ts";
+import type { ClientSdk, Failure, Link } from "./link.ts";
+import { explainRefusal, explainRefused, isUnread, markStructured } from "./link.ts";
 import { type CommandSpec, type Env, serverError } from "./spec.ts";
 
 /** The process of a server, with the processes that it started. */
@@ -94,6 +95,7 @@ function describeExit(exit: Exit, command: string, cwd: string): string {
 }
 
 const maxLineBytes = 10 * 1024 * 1024;
+const maxUnread = 50_000;
 const maxNoiseLines = 20;
 const maxNoise = 2_000;
 const quotedNoise = 120;
@@ -120,6 +122,7 @@ class LineTransport implements Transport {
   /** What is wrong with the first message that was refused or passed over. */
   refused: string | undefined;
   readonly #asked = new Set<string>();
+  #unread = 0;
   #line: Buffer[] = [];
   #lineBytes = 0;
 
@@ -138,9 +141,11 @@ class LineTransport implements Transport {
   /** Rejects when the server no longer reads, after its end if it ends: that is the better explanation. */
   async send(message: JSONRPCMessage): Promise<void> {
     if ("method" in message && "id" in message) this.#asked.add(String(message.id));
+    if (++this.#unread > maxUnread) this.onFault(`does not read its stdin: ${maxUnread} messages wait for it`);
     const failure = await new Promise<Error | null | undefined>((resolve) => {
       this.server.stdin.write(`${writeExactJson(message)}\n`, resolve);
     });
+    this.#unread--;
     if (!failure) return;
     await Promise.race([this.server.ended, delay(exitNoticeMs, undefined, { ref: false })]);
     throw failure;
@@ -158,7 +163,7 @@ class LineTransport implements Transport {
       const line = Buffer.concat(this.#line).toString().trim();
       this.#line = [];
       this.#lineBytes = 0;
-      if (line !== "") this.#deliver(line);
+      if (line !== "" && !isUnread(line)) this.#deliver(line);
       rest = rest.subarray(end + 1);
     }
     this.#append(rest);
