@@ -267,6 +267,42 @@ tests:
   });
 });
 
+describe("a test of promptfoo that is left out", () => {
+  const used = '[{ type: "trajectory:tool-used", value: a }]';
+  const list = `[${"x, ".repeat(11)}x]`;
+  const f1 = (more: string) => `{ vars: { q: Go }, assert: [{ type: tool-call-f1, value: [a], ${more} }] }`;
+  const matched = (args: string) =>
+    `{ vars: { q: Go }, assert: [{ type: "trajectory:tool-args-match", value: { name: a, ${args} } }] }`;
+  it.each([
+    [
+      `{ vars: { q: x, b: ${list}, c: ${list}, d: ${list} }, assert: ${used} }`,
+      "its variables make more than 1000 cases",
+    ],
+    [`{ vars: { q: [] }, assert: ${used} }`, "one of its variables is an empty list"],
+    [`{ vars: file://vars.yaml, assert: ${used} }`, "its variables are in another file"],
+    ['{ path: "file://tests.py:create" }', "tests of another file"],
+    [f1("threshold: 0.6"), "no assertion can be kept: tool-call-f1 with a threshold below 1"],
+    [f1('threshold: "0.6"'), "no assertion can be kept: tool-call-f1 with a threshold below 1"],
+    [matched("args: x"), "no assertion can be kept: arguments that are no object"],
+    [matched("mode: exact"), "no assertion can be kept: arguments that are no object"],
+    [
+      `{ vars: { q: "{{ 'a' | upper }}" }, assert: ${used} }`,
+      "its prompt has variables without a value, or other template syntax",
+    ],
+  ])("has the reason: %s", async (test, reason) => {
+    const { kept, left } = await importFiles({
+      "promptfooconfig.yaml": `prompts: ["{{q}}"] # of promptfoo\ntests:\n  - ${test}\n`,
+    });
+    expect([kept, left]).toEqual([[], [`promptfooconfig.yaml:3 ${reason}`]]);
+  });
+
+  it("is named where all tests are in another file", async () => {
+    const tests = "tests: { path: file://tests.py, config: {} }";
+    const { losses } = await importFiles({ "promptfooconfig.yaml": `prompts: ["{{q}}"] # of promptfoo\n${tests}\n` });
+    expect(losses).toEqual(['"tests" in another file']);
+  });
+});
+
 describe("mcp-evals and the Berkeley leaderboard", () => {
   it("load what has an expectation", async () => {
     const line = {
@@ -322,7 +358,7 @@ tests:
       { tool: "any" },
     ]);
     expect(left).toEqual([
-      expect.stringContaining("no assertion is about tools or has a rubric"),
+      expect.stringContaining('no assertion can be kept: the assertion "javascript"'),
       expect.stringContaining("it has no assertion"),
     ]);
   });

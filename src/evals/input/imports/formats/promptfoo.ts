@@ -34,21 +34,23 @@ export const promptfoo: Format = {
     const parsed = await parseData(source);
     const config = asObject(parsed.value);
     const losses: Loss[] = listOtherKeys(config, ["description", "prompts", "tests", "scenarios", "defaultTest"]);
-    for (const key of ["tests", "scenarios", "defaultTest"])
-      if (typeof config[key] === "string") losses.push({ what: `"${key}" in another file`, detail: config[key] });
+    for (const key of ["tests", "scenarios", "defaultTest"]) {
+      const given = config[key] ?? [];
+      const isHere = Array.isArray(given) || (key === "defaultTest" && isJsonObject(given));
+      if (!isHere) losses.push({ what: `"${key}" in another file`, detail: asText(given) ?? JSON.stringify(given) });
+    }
     const templates = listTemplates(config.prompts);
     const shared = asObject(config.defaultTest);
     const cases = listTests(config).flatMap(({ test, path }): ImportedCase[] => {
       const location = parsed.location(path);
-      if (!isJsonObject(test)) {
-        const [name, reason] =
-          typeof test === "string"
-            ? [test, "tests of another file"]
-            : [JSON.stringify(test), "the test is not an object"];
-        return [leaveOut({ name, location, losses: [] }, reason)];
-      }
+      const leave = (reason: string, name = JSON.stringify(test)) => [leaveOut({ name, location, losses: [] }, reason)];
+      const file = asText(test) ?? asText(asObject(test).path);
+      if (file !== undefined) return leave("tests of another file", file);
+      if (!isJsonObject(test)) return leave("the test is not an object");
+      const combinations = expandVars(test, shared);
+      if (typeof combinations === "string") return leave(combinations, asText(test.description));
       return templates.flatMap((template) =>
-        expandVars(test, shared).map((vars) => readTest(template, vars, test, shared, { location, context })),
+        combinations.map((vars) => readTest(template, vars, test, shared, { location, context })),
       );
     });
     return { file: source.file, cases, losses };
@@ -76,17 +78,24 @@ function mergeTests(first: JsonObject, second: JsonObject): JsonObject {
   return { ...first, ...second, vars: merge("vars"), options: merge("options"), assert };
 }
 
-/** The values of the variables of each case: a variable with a list makes a case for each of its values. */
-function expandVars(test: JsonObject, shared: JsonObject): JsonObject[] {
+const maxCases = 1_000;
+/** The values of the variables of each case: a variable with a list makes a case for each of its values. Or why there are none. */
+function expandVars(test: JsonObject, shared: JsonObject): JsonObject[] | string {
   const { vars, options } = mergeTests(shared, test);
+  if (!isJsonObject(test.vars ?? {})) return "its variables are in another file";
   if (asObject(options).disableVarExpansion === true) return [asObject(vars)];
   let combinations: JsonObject[] = [{}];
   for (const [name, value] of Object.entries(asObject(vars))) {
     const values: Json[] = [value].flat();
+    if (values.length === 0) return "one of its variables is an empty list";
+    if (combinations.length * values.length > maxCases) return `its variables make more than ${maxCases} cases`;
     combinations = combinations.flatMap((given) => values.map((one) => ({ ...given, [name]: one })));
   }
   return combinations;
 }
+
+/** Whether a threshold permits that something fails. One that is no number may. */
+const isLow = (threshold: Json = 1) => threshold !== null && !(Number(threshold) >= 1);
 
 /** The texts of the prompts; undefined for a prompt that is in a file. */
 function listTemplates(prompts: Json | undefined): (string | undefined)[] {
@@ -127,16 +136,19 @@ function readTest(
   const known = ["description", "vars", "assert", "metadata", "threshold", "options"];
   const others: Loss[] = [...listOtherKeys(merged, known), ...listOtherKeys(options, [])];
   const { threshold } = merged;
-  if (typeof threshold === "number" && threshold < 1)
-    others.push({ what: "a threshold of the test: every assertion has to hold", detail: String(threshold) });
+  if (isLow(threshold))
+    others.push({ what: "a threshold of the test: every assertion has to hold", detail: JSON.stringify(threshold) });
   const expect = buildExpectation(found);
   const named = asText(test.description);
   const common = { name: named ?? cut(JSON.stringify(given), 80), location, losses: [...others, ...found.losses] };
   if (template === undefined) return leaveOut(common, "its prompt is in another file");
   if (/^\s*(?:\[\s*\{|- role:)/.test(template)) return leaveOut(common, "its prompt is a list of messages");
   const input = fill(template, vars);
-  if (input === undefined) return leaveOut(common, "its prompt has variables without a value");
-  const reason = assertions.length === 0 ? "it has no assertion" : "no assertion is about tools or has a rubric";
+  if (input === undefined)
+    return leaveOut(common, "its prompt has variables without a value, or other template syntax");
+  const lost = [...new Set(found.losses.map(({ what }) => what))].join("; ");
+  const none = lost === "" ? "no assertion is about tools or has a rubric" : `no assertion can be kept: ${lost}`;
+  const reason = assertions.length === 0 ? "it has no assertion" : none;
   return keepJudged(context, common, { input, ...(expect && { expect, maxTurns: 8 }) }, found.sentences, reason);
 }
 
@@ -271,8 +283,8 @@ function readAssertion({ transform, ...assertion }: JsonObject, vars: JsonObject
       readArguments(asObject(value), found);
       return;
     case "tool-call-f1":
-      if (typeof threshold === "number" && threshold < 1)
-        return void losses.push({ what: "tool-call-f1 with a threshold below 1", detail: String(threshold) });
+      if (isLow(threshold))
+        return void losses.push({ what: "tool-call-f1 with a threshold below 1", detail: JSON.stringify(threshold) });
       for (const tool of readTexts(typeof value === "string" ? value.split(",") : value, name, losses))
         addCall(found, tool.trim());
       losses.push({ what: "repeated calls of a tool, which tool-call-f1 allows" });
@@ -302,7 +314,7 @@ function readAssertion({ transform, ...assertion }: JsonObject, vars: JsonObject
 /** A set without a threshold is its assertions. One of which a single call suffices expects any of the tools. */
 function readAssertSet({ threshold, assert }: JsonObject, vars: JsonObject, found: TestExpectations): void {
   const inner = asList(assert).map(asObject);
-  if (typeof threshold !== "number" || threshold >= 1) {
+  if (!isLow(threshold)) {
     for (const one of inner) readAssertion(one, vars, found);
     return;
   }
@@ -311,9 +323,9 @@ function readAssertSet({ threshold, assert }: JsonObject, vars: JsonObject, foun
     const isPlain = type === "trajectory:tool-used" && typeof tool === "string" && !/[*?]/.test(tool);
     return isPlain && Object.keys(others).length === 0 ? [tool] : [];
   });
-  const isChoice = names.length === inner.length && threshold > 0 && threshold * names.length <= 1;
+  const isChoice = names.length === inner.length && Number(threshold) > 0 && Number(threshold) * names.length <= 1;
   if (isChoice) found.calls.push({ tool: oneOrSeveral(names) });
-  else found.losses.push({ what: "an assert-set with a threshold below 1", detail: String(threshold) });
+  else found.losses.push({ what: "an assert-set with a threshold below 1", detail: JSON.stringify(threshold) });
 }
 
 /** Adds the calls that a tool has to have, or forbids them. */
@@ -331,7 +343,8 @@ function readArguments(value: JsonObject, found: TestExpectations): void {
   const { losses, calls } = found;
   const [tool] = listTools([matcher], losses);
   if (!tool) return;
-  const expected = asObject(args ?? given);
+  const expected = args ?? given ?? null;
+  if (!isJsonObject(expected)) return void losses.push({ what: "arguments that are no object", detail: tool.name });
   const ignored = readTexts(ignore, "ignore", losses);
   const usual = asObject(defaults);
   const isExact = mode === "exact";
