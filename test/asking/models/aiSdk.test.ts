@@ -298,6 +298,12 @@ describe("faults of a service", () => {
     ["a reply cut off", { fault: "truncated" }, "the connection failed: the reply was cut off (after 5 attempts)", 5],
     ["a reply not in JSON", { fault: "invalid-json" }, "the reply is not one that the package reads but the text", 5],
     ["an empty reply", { fault: "empty" }, "the reply is empty (status 200, no body) (after 5 attempts)", 5],
+    [
+      "an error that the package reads as an empty reply",
+      { fault: "body", body: { error: { code: 503, message: "Overloaded." } } },
+      "the reply is not one that the package reads: Overloaded. (after 5 attempts)",
+      5,
+    ],
     ["a hang", { fault: "hang" }, "no reply within 0.2 s (or no connection within 10 s) (after 2 attempts)", 2],
     [
       "an error in a reply",
@@ -315,6 +321,27 @@ describe("faults of a service", () => {
     const reply = await ask(model);
     expect(reply).toMatchObject({ kind: "broken", message: expect.stringContaining(message) });
     expect(endpoint.requests).toHaveLength(requests);
+    await endpoint.close();
+  });
+
+  it.each<[string, object[], string]>([
+    ["a call that was cut off", [{ text: "So." }, { functionCall: { name: "echo", args: {} } }], "MAX_TOKENS"],
+    ["a blank text beside a call", [{ text: " " }, { functionCall: { name: "echo", args: { text: "a" } } }], "STOP"],
+  ])("does not send back %s", async (_, parts, finishReason) => {
+    const body = { candidates: [{ content: { role: "model", parts }, finishReason }] };
+    const endpoint = await startGeminiEndpoint((_body, at) => (at === 0 ? { fault: "body", body } : { text: "ok" }));
+    const env = { GOOGLE_GENERATIVE_AI_API_KEY: "secret" };
+    const model = await open(`google/${geminiModel}`, { env, baseUrl: `${endpoint.url}/v1beta` });
+    const request = requestOf("Echo hi", [echo]);
+    const first = await model.ask(request, signal);
+    if (first.kind !== "turn") throw new Error(first.message);
+    const next = followUp(request, first);
+    const isCut = first.turn.calls.length === 0;
+    const more = { role: "user" as const, content: "And?" };
+    const messages = isCut ? [...next.messages.slice(0, -1), more] : next.messages;
+    expect(await model.ask({ ...next, messages }, signal)).toMatchObject({ kind: "turn", turn: { text: "ok" } });
+    const sent = endpoint.requests[1]?.body.contents[1]?.parts;
+    expect(sent?.map((part) => Object.keys(part)[0])).toEqual([isCut ? "text" : "functionCall"]);
     await endpoint.close();
   });
 

@@ -115,6 +115,26 @@ describe("the request", () => {
     expect(endpoint.requests[1]?.refused).toBeUndefined();
   });
 
+  const call = { type: "tool_use", id: "a", name: "echo", input: { text: "1" } };
+  const text = { type: "text", text: "I will." };
+  it.each<[string, MessageAnswer, object[]]>([
+    ["a call that was cut off", { content: [text, call], stopReason: "max_tokens" }, [text]],
+    ["two calls with one id", { content: [call, call] }, [call, { ...call, id: "call_1_2" }]],
+    ["an input as text", { content: [{ ...call, input: '{"text":"1"}' }] }, [call]],
+    ["no input", { content: [{ ...call, input: null }] }, [{ ...call, input: {} }]],
+  ])("hands back a reply with %s as the service accepts it", async (_, answer, content) => {
+    const { model, endpoint } = await modelOn(inTurn(answer));
+    const request = requestOf("go", tools);
+    const first = await model.ask(request, signal);
+    if (first.kind !== "turn") throw new Error(first.message);
+    const { messages, ...next } = followUp(request, first);
+    const isCut = first.turn.calls.length === 0;
+    const following = isCut ? [...messages.slice(0, -1), { role: "user" as const, content: "And?" }] : messages;
+    await model.ask({ ...next, messages: following }, signal);
+    expect(endpoint.requests[1]?.refused).toBeUndefined();
+    expect(endpoint.requests[1]?.body.messages[1]).toEqual({ role: "assistant", content });
+  });
+
   it("reads usage, cached tokens apart, and prices it", async () => {
     const usage = { input_tokens: 1_000_000, output_tokens: 0, cache_read_input_tokens: 7 };
     const { model } = await modelOn(inTurn({ text: "ok", usage }));
@@ -128,6 +148,12 @@ describe("the request", () => {
     });
     expect(model.cost(reply.turn.usage)).toBeCloseTo(0.5, 5);
   });
+});
+
+it("a reply without usage is read", async () => {
+  const body = { content: [{ type: "text", text: "So." }], stop_reason: "end_turn", usage: null };
+  const { model } = await modelOn(() => ({ fault: "body", body }));
+  expect(await ask(model)).toMatchObject({ kind: "turn", turn: { text: "So.", usage: { inputTokens: 0 } } });
 });
 
 it("a stream that was not asked for is read", async () => {

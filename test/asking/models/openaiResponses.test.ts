@@ -139,6 +139,10 @@ describe("tool search of the Responses API", () => {
   });
 });
 
+const item = { type: "function_call", call_id: "c", name: "echo", arguments: '{"text":"a"}' };
+const said = { type: "message", role: "assistant", content: [{ type: "output_text", text: "I will." }] };
+const blank = { ...said, content: [{ type: "output_text", text: " " }] };
+
 describe("the reply of the Responses API", () => {
   it.each<[string, ResponseAnswer | Fault, object]>([
     ["a refusal", { refusal: "No." }, { turn: { stop: "refused", text: "No." } }],
@@ -159,11 +163,52 @@ describe("the reply of the Responses API", () => {
       { status: "failed", error: { code: "server_error", message: "sorry" }, output: [] },
       { kind: "turn", turn: { text: "ok" } },
     ],
+    [
+      "failed with a text",
+      { status: "failed", error: "out of memory" as never, output: [] },
+      { kind: "turn", turn: { text: "ok" } },
+    ],
+    [
+      "failed with a number",
+      { status: "failed", error: { code: 400 as never, message: "too odd" }, output: [] },
+      { kind: "broken", message: "the response failed: 400: too odd" },
+    ],
+    ["a content as text", { output: [{ type: "message", content: "So." }] }, { turn: { text: "So.", stop: "done" } }],
+    ["without a status", { fault: "body", body: { output: [said] } }, { turn: { text: "I will.", stop: "done" } }],
     ["unknown", { text: "", status: "queued" }, { kind: "broken", message: "unknown status of the response: queued" }],
     ["something else", { fault: "body", body: { object: "list" } }, { kind: "turn", turn: { text: "ok" } }],
   ])("%s", async (_, answer, expected) => {
     const { model } = await modelOn(inTurn(answer));
     expect(await model.ask(requestOf("hello", tools), signal)).toMatchObject(expected);
+  });
+});
+
+const whole = { status: "completed", output: [item], usage: null };
+const streamed = `data: ${JSON.stringify({ type: "response.completed", response: whole })}\n\n`;
+it.each<[string, ResponseAnswer | Fault, object[]]>([
+  ["a stream unasked for", { fault: "text", text: streamed, headers: { "content-type": "text/event-stream" } }, [item]],
+  ["no ids", { output: [{ ...item, call_id: null }] }, [{ ...item, call_id: "call_1_1" }]],
+  ["one id for two calls", { output: [item, item] }, [item, { ...item, call_id: "call_1_2" }]],
+  ["arguments as an object", { output: [{ ...item, arguments: { text: "a" } }] }, [item]],
+  ["a blank text before a call", { output: [blank, item] }, [item]],
+  ["a call that was cut off", { output: [said, item], incomplete: "max_output_tokens" }, [said]],
+])("is asked again with %s as the service accepts it", async (_, answer, sent) => {
+  const { model, endpoint } = await modelOn(inTurn(answer));
+  const asked = requestOf("go", tools);
+  const first = await model.ask(asked, signal);
+  if (first.kind !== "turn") throw new Error(first.message);
+  await model.ask(followUp(asked, first), signal);
+  expect(endpoint.requests[1]?.refused).toBeUndefined();
+  expect(endpoint.requests[1]?.body.input.slice(1, 1 + sent.length)).toEqual(sent);
+  expect(endpoint.requests[1]?.body.input).toHaveLength(1 + sent.length + first.turn.calls.length);
+});
+
+it("names the tool that the service refuses by its position in a namespace", async () => {
+  const message = "Invalid 'tools[1].tools[0].name'";
+  const { model } = await modelOn(() => ({ fault: "status", status: 400, message }));
+  const reply = await model.ask(request, signal);
+  expect(reply).toMatchObject({
+    message: expect.stringMatching(/tools\[0\].name'.*\(tools\.1\.tools\.0 is "files_read"\)/),
   });
 });
 

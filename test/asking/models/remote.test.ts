@@ -65,16 +65,17 @@ it.each([
   ["Value at 'toolConfig.tools.2.member.toolSpec.name' failed", "tools.2.member"],
   ["* GenerateContentRequest.tools[0].function_declarations[1].name: Invalid function name", "function_declarations.1"],
   ["Unknown name at 'request.tools[0].functionDeclarations[1].parameters'", "functionDeclarations.1"],
+  ["Schema validation failed at /tools/1/input_schema", "tools.1"],
+  ["Invalid 'tools[3].tools[1].parameters'", "tools.3.tools.1"],
 ])("names the tool of %j", (message, part) => {
-  const tools = ["read", "write", "list"].map((name) => ({ name, inputSchema: {} }));
-  const named = nameRefused({ ...fault, message }, { tools } as never);
+  const tools = ["read", "write", "list"].map((name) => ({ name }));
+  const named = nameRefused({ ...fault, message }, [...tools, { name: "space", tools }]);
   expect(named.message).toBe(`${message} (${part} is "write")`);
 });
 
 it.each(["tools[0].function_declarations: At most 512", "tools: too many", "tools.7.name"])(
   "names no tool where %j means none",
   (message) => {
-    const tools = [{ name: "read", inputSchema: {} }];
-    expect(nameRefused({ ...fault, message }, { tools } as never).message).toBe(message);
+    expect(nameRefused({ ...fault, message }, [{ name: "read" }]).message).toBe(message);
   },
 );

@@ -216,6 +216,43 @@ describe("a chat completions request", () => {
   });
 });
 
+describe("a stream that was not asked for", () => {
+  it("keeps what a service of chat completions wants back", () => {
+    const signature = { extra_content: { google: { thought_signature: "s" } } };
+    const [first, second] = ['{"a"', ":1}"].map((part) => ({ function: { arguments: part } }));
+    const chunks = [
+      { role: "assistant", content: null, reasoning_content: "I " },
+      { role: "assistant", reasoning_content: "think", reasoning_details: [{ type: "encrypted", data: "d" }] },
+      { tool_calls: [{ index: 1, id: "c", type: "function", function: { name: "get", ...first?.function } }] },
+      { tool_calls: [{ index: 1, id: "c", type: "function", ...second, ...signature }] },
+      JSON.parse('{"__proto__":{"polluted":1},"constructor":{"polluted":1}}'),
+    ];
+    const body = stream(...chunks.map((delta) => ({ choices: [{ delta }] })), { choices: [{ finish_reason: "stop" }] });
+    const whole = protocol("completions").parseReply(body) as { body: { choices: [{ message: object }] } };
+    expect(whole.body.choices[0].message).toMatchObject({
+      reasoning_content: "I think",
+      reasoning_details: [{ type: "encrypted", data: "d" }],
+      tool_calls: [{ id: "c", type: "function", function: { name: "get", arguments: '{"a":1}' }, ...signature }],
+    });
+    expect(whole.body.choices[0].message).not.toHaveProperty("tool_calls[0].index");
+    expect({}).not.toHaveProperty("polluted");
+  });
+
+  it("keeps the thoughts of the Messages API, with their signature", () => {
+    const delta = (more: object) => ({ type: "content_block_delta", index: 0, delta: more });
+    const body = stream(
+      { type: "message_start", message: { content: [] } },
+      { type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "", signature: "" } },
+      delta({ type: "thinking_delta", thinking: "I " }),
+      delta({ type: "thinking_delta", thinking: "think" }),
+      delta({ type: "signature_delta", signature: "s" }),
+      { type: "message_stop" },
+    );
+    const content = [{ type: "thinking", thinking: "I think", signature: "s" }];
+    expect(protocol("messages").parseReply(body)).toMatchObject({ body: { content } });
+  });
+});
+
 describe("a body of any content", () => {
   const all = Object.keys(paths) as (keyof typeof paths)[];
 

@@ -80,6 +80,16 @@ it.each([
     JSON.stringify({ message: "No", details: [{ fieldViolations: [{ field: "tools[0]", description: "Bad." }] }] }),
     "No: tools[0]: Bad.",
   ],
+  [
+    "of a part of the request",
+    JSON.stringify({ error: { message: "Bad.", param: "tools[3].parameters" } }),
+    "Bad.: tools[3].parameters",
+  ],
+  [
+    "of a part that they name",
+    JSON.stringify({ error: { message: "Bad 'tools[3].name'.", param: "tools[3].name" } }),
+    "Bad 'tools[3].name'.",
+  ],
   ["of an object of a provider", '{"message":"No","metadata":{"raw":{"error":"Bad."}}}', "No: Bad."],
   ["after a mark of the byte order", '\uFEFF{"error":"Bad."}', "Bad."],
   [

@@ -87,11 +87,16 @@ export async function aiSdk(id: string, name: string, options: AiSdkOptions): Pr
         if (!warned.has(warning)) options.warn?.(`${id}: ${warning}`);
         warned.add(warning);
       }
-      return toAttempt(readResult(data), names, request.turn, result, (calls) => writeParts(data.content, calls));
+      const reply = readResult(data);
+      // Some packages read an error with status 200 as an empty reply.
+      const { body } = data.response ?? {};
+      if (reply.problem && isJsonObject(body) && body.error)
+        return unreadableReply("one that the package reads", body, undefined);
+      return toAttempt(reply, names, request.turn, result, (calls) => writeParts(data.content, calls));
     } catch (thrown) {
       const isTimeout = limited.aborted && !signal.aborted;
       const fault = isTimeout ? toFault(thrown, { isTimeout, isConnection: false }, timeoutMs) : readFault(thrown);
-      return nameRefused(fault, request);
+      return nameRefused(fault, request.tools);
     }
   });
   const limits = createLimits(retries, options.delay);
@@ -262,7 +267,7 @@ const resultSchema = z.object({
   usage: z
     .object({ inputTokens: maybe(tokens), outputTokens: maybe(tokens), cachedInputTokens: count })
     .catch({ inputTokens: undefined, outputTokens: undefined, cachedInputTokens: 0 }),
-  response: maybe(z.object({ id: text, modelId: text })),
+  response: maybe(z.object({ id: text, modelId: text, body: maybe(anyJson) })),
   warnings: listOf(z.object({ type: text, feature: text, setting: text, details: text, message: text })),
 });
 type Result = z.infer<typeof resultSchema>;
@@ -288,7 +293,7 @@ function readResult({ content, finishReason, usage, response }: Result): Receive
 
 /**
  * A reply as it is sent back, with what the provider needs of each part, such as the signature of a thought. `calls`: with
- * the ids that their results name.
+ * the ids that their results name, none in a reply that was cut off.
  */
 function writeParts(content: readonly Part[], calls: readonly Call[]): object[] {
   const ids = calls.map(({ id }) => id);
@@ -297,9 +302,11 @@ function writeParts(content: readonly Part[], calls: readonly Call[]): object[] 
     const options = providerMetadata && { providerOptions: providerMetadata };
     if (isCall(part)) {
       const { arguments: args } = readArguments(input);
-      return { type, toolCallId: ids.shift(), toolName, input: isJsonObject(args) ? args : {}, ...options };
+      const toolCallId = ids.shift();
+      if (toolCallId === undefined) return [];
+      return { type, toolCallId, toolName, input: isJsonObject(args) ? args : {}, ...options };
     }
-    const isKept = (type === "text" && written !== "") || type === "reasoning";
+    const isKept = type === "reasoning" || (type === "text" && (written.trim() !== "" || options));
     return isKept ? { type, text: written, ...options } : [];
   });
 }

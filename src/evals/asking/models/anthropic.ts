@@ -17,7 +17,7 @@ import type {
 import type { BatchCreateParams } from "@anthropic-ai/sdk/resources/messages/batches";
 import * as z from "zod";
 import { type Delay, type EndpointOptions, priceUsage, resolveEndpoint, services } from "../../base/types/endpoint.ts";
-import { isNestedDeeper, maxDepth } from "../../base/types/json.ts";
+import { isJsonObject, isNestedDeeper, type JsonObject, maxDepth } from "../../base/types/json.ts";
 import {
   type AskedModel,
   type BatchResult,
@@ -29,8 +29,9 @@ import {
   transientFault,
 } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
+import type { Call } from "../../base/types/trial.ts";
 import { messages, readMessage } from "../protocols/messages.ts";
-import { isStream } from "../protocols/protocol.ts";
+import { assembleReply, readArguments } from "../protocols/protocol.ts";
 import { createServiceFetch } from "../protocols/refusals.ts";
 import {
   asFile,
@@ -113,11 +114,11 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
     ...conversation(request.messages),
   });
   const read = (reply: unknown, request: ModelRequest) => {
-    const whole = typeof reply === "string" && isStream(reply) ? messages.parseReply(reply) : { body: reply };
+    const whole = assembleReply(messages, reply);
     if (!("body" in whole)) return whole;
-    const { content } = Object(whole.body) as { content: readonly unknown[] };
-    return toAttempt(readMessage(whole.body), prepare(request).names, request.turn, whole.body, () =>
-      toNative(content),
+    const { content } = Object(whole.body) as { content: readonly JsonObject[] };
+    return toAttempt(readMessage(whole.body), prepare(request).names, request.turn, whole.body, (calls) =>
+      toNative(content, calls),
     );
   };
 
@@ -127,7 +128,7 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
       const reply = await post(body, signal);
       return read(request.deferred ? await finishSearches(reply, body, (more) => post(more, signal)) : reply, request);
     } catch (thrown) {
-      return nameRefused(readFault(thrown, timeoutMs), request);
+      return nameRefused(readFault(thrown, timeoutMs), request.tools);
     }
   });
   const limits = createLimits(retries, options.delay);
@@ -243,14 +244,19 @@ function messageParam(message: Message): MessageParam[] {
 }
 
 /**
- * The blocks to send back, without texts of white space alone, which the service refuses. An input that is nested too deeply
- * to be written as JSON is replaced with an empty one.
+ * The blocks to send back, without texts of white space alone and calls without results, of a reply that was cut off. Each call
+ * has an id of its own, and for input an object, which is empty if the input is none or too deep to be written as JSON.
  */
-function toNative(blocks: readonly unknown[]): unknown[] {
-  const isBlank = (block: unknown) => blankText.safeParse(block).success;
-  return blocks
-    .filter((block) => !isBlank(block))
-    .map((block) => (isNestedDeeper(block, maxDepth + 1) ? { ...(block as object), input: {} } : block));
+function toNative(blocks: readonly JsonObject[], calls: readonly Call[]): unknown[] {
+  const ids = calls.map(({ id }) => id);
+  return blocks.flatMap((block) => {
+    if (blankText.safeParse(block).success) return [];
+    const whole = isNestedDeeper(block, maxDepth + 1) ? { ...block, input: {} } : block;
+    if (block.type !== "tool_use") return [whole];
+    const { arguments: input } = readArguments(whole.input);
+    const id = ids.shift();
+    return id === undefined ? [] : [{ ...whole, id, input: isJsonObject(input) ? input : {} }];
+  });
 }
 
 const blankText = z.object({ type: z.literal("text"), text: z.string().regex(/^\s*$/) });

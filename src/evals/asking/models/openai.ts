@@ -22,8 +22,8 @@ import {
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Call } from "../../base/types/trial.ts";
 import { completions, pickMessage, readCompletion } from "../protocols/completions.ts";
-import { isStream } from "../protocols/protocol.ts";
-import { createServiceFetch, hintVersion } from "../protocols/refusals.ts";
+import { assembleReply } from "../protocols/protocol.ts";
+import { createServiceFetch, findRefusal, hintVersion } from "../protocols/refusals.ts";
 import {
   type BatchForm,
   batchTimeoutMs,
@@ -95,7 +95,7 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
     messages: request.messages.flatMap(messageParams),
   });
   const read = (reply: unknown, request: ModelRequest) => {
-    const whole = typeof reply === "string" && isStream(reply) ? completions.parseReply(reply) : { body: reply };
+    const whole = assembleReply(completions, reply);
     if (!("body" in whole)) return whole;
     const { body } = whole;
     const answer = readCompletion(body);
@@ -111,7 +111,7 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
     const result = await client
       .post("/chat/completions", jsonRequest(build(written), signal))
       .then((reply) => read(reply, request))
-      .catch((thrown: unknown) => nameRefused(readFault(thrown), request));
+      .catch((thrown: unknown) => nameRefused(readFault(thrown), request.tools));
     // At another path, LM Studio and web interfaces answer with status 200.
     const isOther = result.kind === "fault" && result.message.startsWith("the reply is not ");
     return isOther ? { ...result, message: result.message + hintVersion(baseUrl) } : result;
@@ -154,12 +154,15 @@ function toNative(body: unknown, calls: readonly Call[]): object {
   const toolCalls = calls.map(({ id }, at) => {
     const one = (written as { function?: { name: string; arguments?: Json } }[])[at];
     if (!one?.function) return { ...one, id };
-    const args = one.function.arguments;
-    const text = typeof args === "string" ? args : JSON.stringify(isNestedDeeper(args) ? {} : (args ?? {}));
+    const text = writeArguments(one.function.arguments);
     return { ...one, id, type: "function", function: { ...one.function, arguments: text } };
   });
   return { ...rest, role: "assistant", content, tool_calls: toolCalls };
 }
+
+/** The arguments of a call as text. */
+export const writeArguments = (args: Json | undefined): string =>
+  typeof args === "string" ? args : JSON.stringify(isNestedDeeper(args) ? {} : (args ?? {}));
 
 const endpoint = "/v1/chat/completions";
 /** The key of a batch's metadata that holds its label. */
@@ -267,8 +270,7 @@ function readResult({ response, error }: z.infer<typeof resultSchema>): BatchRes
   }
   const { status_code: status, request_id: requestId, body } = response;
   if (status === 200) return { kind: "reply", body, ...(requestId && { requestId }) };
-  const { error: reported } = Object(body) as { error?: { message?: unknown } };
-  const message = `${status}: ${typeof reported?.message === "string" ? reported.message : "no message"}`;
+  const message = `${status}: ${findRefusal(body as Json)?.message ?? "no message"}`;
   const isTransient = status < 400 || status >= 500 || [408, 409, 429].includes(status);
   return { kind: "errored", message, isTransient };
 }

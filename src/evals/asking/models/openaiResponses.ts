@@ -9,11 +9,14 @@ import type {
 import type { ReasoningEffort } from "openai/resources/shared";
 import { getOrAdd } from "../../base/collections.ts";
 import { type EndpointOptions, priceUsage } from "../../base/types/endpoint.ts";
+import type { JsonObject } from "../../base/types/json.ts";
 import type { AskedModel, Attempt, Message, ModelRequest } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
-import { readResponse } from "../protocols/responses.ts";
-import { connectOpenai } from "./openai.ts";
-import { askRemote, nameRefused, toAttempt } from "./remote.ts";
+import type { Call } from "../../base/types/trial.ts";
+import { assembleReply } from "../protocols/protocol.ts";
+import { readResponse, responses } from "../protocols/responses.ts";
+import { connectOpenai, writeArguments } from "./openai.ts";
+import { askRemote, nameRefused, type SentTools, toAttempt } from "./remote.ts";
 import { createToolCache, jsonRequest } from "./wireNames.ts";
 
 /** The tool search of the API, which does not name its ranking. */
@@ -43,12 +46,14 @@ export function openaiResponses(id: string, name: string, options: EndpointOptio
       input: request.messages.flatMap(inputItems),
     };
     try {
-      const reply = await client.post("/responses", jsonRequest(body, signal));
+      const whole = assembleReply(responses, await client.post("/responses", jsonRequest(body, signal)));
+      if (!("body" in whole)) return whole;
       // The names are unique without their namespaces.
-      const read = readResponse(reply, (_, name) => name);
-      return toAttempt(read, names, request.turn, reply, () => (reply as { output: unknown }).output);
+      const read = readResponse(whole.body, (_, name) => name);
+      const { output } = Object(whole.body) as { output: readonly JsonObject[] };
+      return toAttempt(read, names, request.turn, whole.body, (calls) => toNative(output, calls));
     } catch (thrown) {
-      return nameRefused(readFault(thrown), request);
+      return nameRefused(readFault(thrown), (body.tools ?? []) as SentTools);
     }
   };
   return {
@@ -66,6 +71,23 @@ export function openaiResponses(id: string, name: string, options: EndpointOptio
     ask: (request, signal) => askRemote(request.cell, (own) => attempt(request, own), limits, signal),
     cost: (usage) => priceUsage(usage, name, options.prices),
   };
+}
+
+/**
+ * The output to send back: each call with an id of its own and its arguments as text, no calls of a reply that was cut off, and
+ * no messages of white space alone.
+ */
+function toNative(output: readonly JsonObject[], calls: readonly Call[]): JsonObject[] {
+  const ids = calls.map(({ id }) => id);
+  return output.flatMap((item) => {
+    const { type, content, arguments: args } = item;
+    const texts = [content].flat().map((one) => (Object(one) as JsonObject).text ?? one);
+    if (type === "message" && texts.every((one) => typeof one === "string" && one.trim() === "")) return [];
+    if (type !== "function_call" && type !== "custom_tool_call") return [item];
+    const call_id = ids.shift();
+    if (call_id === undefined) return [];
+    return [{ ...item, call_id, ...(type === "function_call" && { arguments: writeArguments(args) }) }];
+  });
 }
 
 const deferredProbe: NamespaceTool.Function = { type: "function", name: "probe", defer_loading: true };

@@ -235,25 +235,29 @@ export const createFaultReader =
     return toFault(thrown, { isTimeout, isConnection: thrown instanceof Connection }, timeoutMs);
   };
 
-/** A tool by its position: in Bedrock from 1, in Gemini among the declarations of one tool, else in the list of tools. */
+/** A tool by its position: in Bedrock from 1, in Gemini among declarations, else in the list of tools or of a namespace. */
 const toolPosition = new RegExp(
   [
     /\btools\.(?<first>\d+)\.member\b/,
     /\bfunction_?declarations[.[](?<declared>\d+)\b/,
-    /\btools[.[](?<at>\d+)\b(?!\]?\.function_?declarations)/,
+    /\btools[.[/](?<at>\d+)\b(?!\]?\.function_?declarations)(?:\]?[.[/]tools[.[/](?<inner>\d+)\b)?/,
   ]
     .map(({ source }) => source)
     .join("|"),
   "i",
 );
 
+/** The tools of a request in their order, those of namespaces inside. */
+export type SentTools = readonly { name: string; tools?: SentTools }[];
+
 /** A fault with the name of the tool that it means by its position in the request, as in `tools.19.custom.input_schema`. */
-export function nameRefused<T extends Attempt>(fault: T, { tools, deferred }: ModelRequest): T {
-  if (fault.kind !== "fault" || deferred) return fault;
-  const { 0: part = "", groups: { first, declared, at } = {} } = toolPosition.exec(fault.message) ?? { 0: "" };
-  const name = tools[first === undefined ? Number(declared ?? at) : Number(first) - 1]?.name;
+export function nameRefused<T extends Attempt>(fault: T, tools: SentTools): T {
+  if (fault.kind !== "fault") return fault;
+  const { 0: part = "", groups: { first, declared, at, inner } = {} } = toolPosition.exec(fault.message) ?? { 0: "" };
+  const found = tools[first === undefined ? Number(declared ?? at) : Number(first) - 1];
+  const { name } = (inner === undefined ? found : found?.tools?.[Number(inner)]) ?? {};
   if (name === undefined) return fault;
-  return { ...fault, message: `${fault.message} (${part.replace("[", ".")} is ${quote(name)})` };
+  return { ...fault, message: `${fault.message} (${part.replace(/\]?[.[/]/g, ".")} is ${quote(name)})` };
 }
 
 /** Words by which a service refuses the form of an answer (structured output). */

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
 import { type Fault, permanentFault, transientFault } from "../../base/types/model.ts";
 import {
+  addDelta,
   count,
   cutStream,
   defineProtocol,
@@ -59,19 +60,7 @@ export const completions = defineProtocol({
   },
 });
 
-const delta = maybe(
-  z.object({
-    content: text,
-    refusal: text,
-    tool_calls: listOf(
-      z.object({
-        index: count,
-        id: text,
-        function: z.object({ name: text, arguments: text }).catch({ name: "", arguments: "" }),
-      }),
-    ),
-  }),
-);
+const delta = maybe(z.custom<JsonObject>(isJsonObject));
 const chunk = z.object({
   id: text,
   model: text,
@@ -87,19 +76,9 @@ function assembleCompletion(chunks: readonly z.infer<typeof chunk>[]): { body: J
   const choices = chunks.flatMap((one) => one.choices.slice(0, 1));
   const finish_reason = choices.findLast((one) => one.finish_reason !== "")?.finish_reason;
   if (finish_reason === undefined) return cutStream;
-  const deltas = choices.flatMap((one) => one.delta ?? []);
-  const calls = new Map<number, { id: string; name: string; arguments: string }>();
-  for (const { index, id, function: part } of deltas.flatMap(({ tool_calls }) => tool_calls)) {
-    const known = calls.get(index) ?? { id, name: "", arguments: "" };
-    known.name += part.name;
-    known.arguments += part.arguments;
-    calls.set(index, known);
-  }
-  const message = {
-    content: deltas.map((one) => one.content).join(""),
-    refusal: deltas.map((one) => one.refusal).join(""),
-    tool_calls: [...calls.values()].map(({ id, ...called }) => ({ id, function: called })),
-  };
+  // With every member that the service may want back, such as the signature of a thought.
+  const message = choices.reduce((whole, one) => addDelta(whole, one.delta ?? {}), {} as JsonObject);
+  for (const call of [message.tool_calls].flat()) delete (Object(call) as JsonObject).index;
   const { id = "", model = "" } = chunks[0] ?? {};
   const usage = chunks.findLast((one) => one.usage)?.usage ?? null;
   return { body: { id, model, choices: [{ finish_reason, message }], usage } };

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../base/types/json.ts";
 import { type Fault, permanentFault, transientFault } from "../../base/types/model.ts";
 import type { Call, StopReason } from "../../base/types/trial.ts";
 import {
+  addDelta,
   anyJson,
   count,
   cutStream,
@@ -90,7 +91,7 @@ const event = z.object({
   message: maybe(anyObject),
   index: count,
   content_block: maybe(anyObject),
-  delta: maybe(z.object({ text, partial_json: text, stop_reason: maybe(z.string()) })),
+  delta: maybe(z.looseObject({ partial_json: text, stop_reason: maybe(z.string()) })),
   usage: maybe(anyObject),
   error: maybe(z.object({ message: text })),
 });
@@ -101,25 +102,23 @@ function assembleMessage(events: readonly z.infer<typeof event>[]): { body: Json
   if (error) return streamFault(error.error?.message);
   const start = events.find(({ type }) => type === "message_start")?.message;
   if (!start || !events.some(({ type }) => type === "message_stop")) return cutStream;
-  const blocks = new Map<number, { block: JsonObject; text: string; json: string }>();
+  const blocks = new Map<number, { block: JsonObject; json: string }>();
   let { usage = {}, stop_reason = null } = start;
   for (const { type, index, content_block, delta, usage: more = {} } of events) {
     if (type === "content_block_start" && content_block) {
-      blocks.set(index, { block: content_block, text: String(content_block.text ?? ""), json: "" });
+      blocks.set(index, { block: content_block, json: "" });
     }
     const known = blocks.get(index);
     if (type === "content_block_delta" && known && delta) {
-      known.text += delta.text;
+      for (const key of ["text", "thinking", "signature"])
+        if (typeof delta[key] === "string") addDelta(known.block, { [key]: delta[key] });
       known.json += delta.partial_json;
     }
     if (type !== "message_delta") continue;
     stop_reason = delta?.stop_reason ?? stop_reason;
     usage = { ...Object(usage), ...more };
   }
-  const content = [...blocks.values()].map(({ block: one, text: whole, json }) => {
-    if (one.type === "text") return { ...one, text: whole };
-    return json === "" ? one : { ...one, input: json };
-  });
+  const content = [...blocks.values()].map(({ block: one, json }) => (json === "" ? one : { ...one, input: json }));
   return { body: { ...start, content, stop_reason, usage } };
 }
 
@@ -149,12 +148,14 @@ const message = z.object({
     ]),
   ),
   stop_reason: z.string().nullish(),
-  usage: z.object({
-    input_tokens: count,
-    output_tokens: count,
-    cache_read_input_tokens: count,
-    cache_creation_input_tokens: count,
-  }),
+  usage: maybe(
+    z.object({
+      input_tokens: count,
+      output_tokens: count,
+      cache_read_input_tokens: count,
+      cache_creation_input_tokens: count,
+    }),
+  ),
 });
 
 /** Reads a whole message. A search of the API that failed for lack of resources is a problem of the reply. */
@@ -187,10 +188,10 @@ export function readMessage(body: unknown): ReceivedReply | Fault {
     calls,
     answered,
     usage: {
-      inputTokens: usage.input_tokens,
-      outputTokens: usage.output_tokens,
-      cacheReadTokens: usage.cache_read_input_tokens,
-      cacheWriteTokens: usage.cache_creation_input_tokens,
+      inputTokens: usage?.input_tokens ?? 0,
+      outputTokens: usage?.output_tokens ?? 0,
+      cacheReadTokens: usage?.cache_read_input_tokens ?? 0,
+      cacheWriteTokens: usage?.cache_creation_input_tokens ?? 0,
     },
     stop,
     ...(problem && { problem }),

@@ -96,8 +96,11 @@ export function defineProtocol({
   };
 }
 
-/** Whether a body is a stream of events, which some servers send though none was asked for. */
-export const isStream = (body: string) => /^\s*(event|data|id|retry|:)/.test(body);
+/** The whole body of what an SDK gives: a value, or the text of a stream, which some servers send though none was asked for. */
+export const assembleReply = ({ parseReply }: Protocol, reply: unknown): { body: unknown } | Fault =>
+  typeof reply === "string" && isStream(reply) ? parseReply(reply) : { body: reply };
+
+const isStream = (body: string) => /^\s*(event|data|id|retry|:)/.test(body);
 
 function listData(stream: string): string[] {
   const events = stream.split(/\r?\n\r?\n/).map((event) => {
@@ -109,6 +112,30 @@ function listData(stream: string): string[] {
 
 /** A stream that ended before its last event. */
 export const cutStream = transientFault("the reply was cut off");
+
+/** Members of a delta that are repeated, and not continued. */
+const repeated = new Set(["index", "type", "id", "role", "format"]);
+
+/** Adds a delta of a stream to what came before: texts and lists are continued, entries of lists by their index. */
+export function addDelta(whole: JsonObject, delta: JsonObject): JsonObject {
+  for (const [key, value] of Object.entries(delta)) {
+    const known = Object.hasOwn(whole, key) ? whole[key] : undefined;
+    if (Array.isArray(value)) {
+      const list = Array.isArray(known) ? known : [];
+      for (const entry of value) {
+        const { index = key === "tool_calls" ? 0 : undefined } = Object(entry) as JsonObject;
+        const same = list.find((one) => index !== undefined && (Object(one) as JsonObject).index === index);
+        if (isJsonObject(same) && isJsonObject(entry)) addDelta(same, entry);
+        else list.push(isJsonObject(entry) && index !== undefined ? { ...entry, index } : entry);
+      }
+      whole[key] = list;
+    } else if (isJsonObject(value) && isJsonObject(known)) addDelta(known, value);
+    else if (typeof value === "string" && typeof known === "string")
+      whole[key] = repeated.has(key) ? known || value : known + value;
+    else if (value !== null || known === undefined) whole[key] = value;
+  }
+  return whole;
+}
 
 /** The fault that a stream reports itself. */
 export const streamFault = (message: string | undefined) => transientFault(message || "the stream reported an error");

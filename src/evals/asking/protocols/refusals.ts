@@ -76,7 +76,7 @@ export function findRefusal(value: Json | undefined): Refusal | undefined {
     return first && { ...first, message: found.map(({ message }) => message).join("; ") };
   }
   if (!isJsonObject(value)) return undefined;
-  const { type, status, code, message, metadata, details, msg = message, loc = value.path } = value;
+  const { type, status, code, message, metadata, details, param, msg = message, loc = value.path } = value;
   const kind = [type, status, code].find(
     (one) => typeof one === "string" && !/^(?:error|none|\d+|https?:.*|about:blank|)$/i.test(one),
   );
@@ -87,7 +87,8 @@ export function findRefusal(value: Json | undefined): Refusal | undefined {
   if (typeof message === "string" && message.trim() !== "") {
     const more = [findRefusal(isJsonObject(metadata) ? metadata.raw : undefined)?.message, ...listViolations(details)];
     const nested = readNested(message);
-    const all = [nested.message, ...more.filter((one) => one !== undefined)];
+    if (typeof param === "string" && /\d/.test(param)) more.push(param);
+    const all = [nested.message, ...more.filter((one) => one !== undefined && !nested.message.includes(one))];
     return { ...(typeof kind === "string" && { type: kind }), ...nested, message: all.join(": ") };
   }
   for (const key of wordKeys) {

@@ -130,7 +130,11 @@ function assembleResponse(events: readonly z.infer<typeof event>[]): { body: Jso
   return { body: items.length > 0 ? { ...end, output: items } : end };
 }
 
-const failure = z.object({ code: text, message: text });
+const failure = z.union([
+  z.string().transform((message) => ({ code: "", message })),
+  z.object({ code: z.union([z.string(), z.number().transform(String)]).catch(""), message: text }),
+]);
+const part = z.object({ type: text, text, refusal: text });
 
 /** The fields read of an output item. Items of other types (reasoning) are only sent back. */
 const outputItem = z.object({
@@ -141,7 +145,7 @@ const outputItem = z.object({
   namespace: text,
   input: text,
   arguments: anyJson.catch(""),
-  content: listOf(z.object({ type: text, text, refusal: text })),
+  content: z.union([z.string().transform((value) => [part.parse({ text: value })]), listOf(part)]).catch([]),
   tools,
 });
 type OutputItem = z.infer<typeof outputItem>;
@@ -185,9 +189,10 @@ export function readResponse(body: unknown, nameTool: NameTool): ReceivedReply |
 }
 
 function describeFailure(error: z.infer<typeof failure> | undefined): Fault {
-  const message = `the response failed: ${error?.code || "unknown"}: ${error?.message || "no message"}`;
-  const isTransient = ["server_error", "rate_limit_exceeded"].includes(error?.code ?? "");
-  return isTransient ? transientFault(message) : permanentFault(message);
+  const { code = "", message: words = "" } = error ?? {};
+  const why = [code, words].filter(Boolean).join(": ") || "the service does not say why";
+  const isTransient = /^(?:|server_error|rate_limit_exceeded|429|5\d\d)$/.test(code);
+  return (isTransient ? transientFault : permanentFault)(`the response failed: ${why}`);
 }
 
 /** What the searches of the provider found. Outputs follow their calls, and do not always have their ids. */
@@ -214,14 +219,15 @@ function toCall(one: OutputItem, nameTool: NameTool): Call[] {
 }
 
 function readStop(
-  { status, incomplete_details: incomplete }: z.infer<typeof response>,
+  { status, incomplete_details: incomplete, output }: z.infer<typeof response>,
   isRefused: boolean,
   isCalling: boolean,
 ): { stop: StopReason; problem?: Fault } {
   const stop = isCalling ? "calls" : "done";
   if (incomplete?.reason === "max_output_tokens") return { stop: "cut" };
   if (isRefused || incomplete?.reason === "content_filter") return { stop: "refused" };
-  if (status === "completed") return { stop };
+  // Some gateways leave the status out.
+  if (status === "completed" || (!status && output.length > 0)) return { stop };
   const unknown = permanentFault(`unknown status of the response: ${status ?? "none"}`);
   return { stop: status === "incomplete" ? "cut" : stop, problem: unknown };
 }
