@@ -84,7 +84,7 @@ describe("proxies", () => {
 
   it.each<[Fault, string, string]>([
     [{ fault: "truncated" }, "model", "the connection failed: the reply was cut off"],
-    [{ fault: "stalled" }, "timeout", "no reply within 0.3 s (or no connection within 10 s)"],
+    [{ fault: "stalled" }, "timeout", "no reply within 0.3 s (or no connection within 10 s); --timeout allows more"],
     [{ fault: "status", status: 400, message: "bad" }, "model", "400 invalid_request_error: bad (request req_1)"],
   ])("keep the meaning of %j", async (fault, stage, message) => {
     const { proxy, ask } = await setUp(fault);

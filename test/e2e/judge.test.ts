@@ -139,7 +139,7 @@ describe("evals judge check", () => {
     expect(summary.broken.map(({ id: label, why }) => `${label}: ${why}`)).toMatchInlineSnapshot(`
       [
         "asks: the judge's answer has no JSON object: All criteria are met.",
-        "lists: the judge broke (timeout): no reply within 5 s (or no connection within 10 s)",
+        "lists: the judge broke (timeout): no reply within 5 s (or no connection within 10 s); --timeout allows more",
         "narrates: the judge's answer has the wrong form: it has an unknown key: grade",
         "unclear: the judge broke (model): the reply is empty (status 200, no body)",
         "polite: the judge refused to answer",

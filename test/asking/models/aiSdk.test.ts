@@ -304,7 +304,12 @@ describe("faults of a service", () => {
       "the reply is not one that the package reads: Overloaded. (after 5 attempts)",
       5,
     ],
-    ["a hang", { fault: "hang" }, "no reply within 0.2 s (or no connection within 10 s) (after 2 attempts)", 2],
+    [
+      "a hang",
+      { fault: "hang" },
+      "no reply within 0.2 s (or no connection within 10 s); --timeout allows more (after 2 attempts)",
+      2,
+    ],
     [
       "an error in a reply",
       { fault: "body", body: { candidates: 1, error: { message: "Upstream failed" } } },

@@ -279,7 +279,7 @@ describe("faults", () => {
     "a reply that never ends (%s) is a time-out, tried once more",
     async (fault) => {
       const { model, endpoint } = await modelOn(() => ({ fault }), { timeoutMs: 500 });
-      const message = "no reply within 0.5 s (or no connection within 10 s) (after 2 attempts)";
+      const message = "no reply within 0.5 s (or no connection within 10 s); --timeout allows more (after 2 attempts)";
       expect(await ask(model)).toEqual({ kind: "broken", stage: "timeout", message });
       expect(endpoint.requests).toHaveLength(2);
     },

@@ -167,6 +167,22 @@ describe("the request", () => {
 });
 
 describe("arguments", () => {
+  it.each<[string, string]>([
+    ['{"n": 5.0}', '{"n": 5.0}'],
+    ['{"path": ', "{}"],
+    ['["a"]', "{}"],
+    ["", "{}"],
+  ])("%j go back as %s", async (written, sent) => {
+    const script = (_: unknown, at: number) =>
+      at > 0 ? { text: "ok" } : { calls: [{ name: "echo", arguments: written }] };
+    const { model, endpoint } = await modelOn(script);
+    const request = requestOf("go", tools);
+    const first = await model.ask(request, signal);
+    if (first.kind === "turn") await model.ask(followUp(request, first), signal);
+    const calls = [expect.objectContaining({ function: { name: "echo", arguments: sent } })];
+    expect(endpoint.requests[1]?.body.messages[1]).toMatchObject({ tool_calls: calls });
+  });
+
   it.each<[unknown, object]>([
     ['{"path": "a"}', { arguments: { path: "a" } }],
     ['{"n": 5.0}', { arguments: { n: 5 }, argumentsText: '{"n": 5.0}' }],

@@ -8,7 +8,7 @@ import type {
 import type { ReasoningEffort } from "openai/resources/shared";
 import * as z from "zod";
 import { type Delay, type EndpointOptions, priceUsage, resolveEndpoint, services } from "../../base/types/endpoint.ts";
-import { isNestedDeeper, type Json } from "../../base/types/json.ts";
+import { isJsonObject, isNestedDeeper, type Json } from "../../base/types/json.ts";
 import {
   type AskedModel,
   type BatchResult,
@@ -22,7 +22,7 @@ import {
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Call } from "../../base/types/trial.ts";
 import { completions, pickMessage, readCompletion } from "../protocols/completions.ts";
-import { assembleReply } from "../protocols/protocol.ts";
+import { assembleReply, readArguments } from "../protocols/protocol.ts";
 import { createServiceFetch, findRefusal, hintVersion } from "../protocols/refusals.ts";
 import {
   type BatchForm,
@@ -154,15 +154,18 @@ function toNative(body: unknown, calls: readonly Call[]): object {
   const toolCalls = calls.map(({ id }, at) => {
     const one = (written as { function?: { name: string; arguments?: Json } }[])[at];
     if (!one?.function) return { ...one, id };
-    const text = writeArguments(one.function.arguments);
-    return { ...one, id, type: "function", function: { ...one.function, arguments: text } };
+    const called = { ...one.function, arguments: writeArguments(one.function.arguments) };
+    return { ...one, id, type: "function", function: called };
   });
   return { ...rest, role: "assistant", content, tool_calls: toolCalls };
 }
 
-/** The arguments of a call as text. */
-export const writeArguments = (args: Json | undefined): string =>
-  typeof args === "string" ? args : JSON.stringify(isNestedDeeper(args) ? {} : (args ?? {}));
+/** The arguments of a call as text. Services refuse what is no object in JSON, though a model may write it. */
+export function writeArguments(args: Json | undefined): string {
+  const { arguments: read } = readArguments(args);
+  if (!isJsonObject(read)) return "{}";
+  return typeof args === "string" && args !== "" ? args : JSON.stringify(isNestedDeeper(read) ? {} : read);
+}
 
 const endpoint = "/v1/chat/completions";
 /** The key of a batch's metadata that holds its label. */

@@ -217,7 +217,7 @@ export function toFault(
   timeoutMs: number,
 ): Fault {
   if (isTimeout) {
-    const message = `no reply within ${timeoutMs / 1000} s (or no connection within 10 s)`;
+    const message = `no reply within ${timeoutMs / 1000} s (or no connection within 10 s); --timeout allows more`;
     return { kind: "fault", stage: "timeout", message, isTransient: true };
   }
   if (!(thrown instanceof Error)) return permanentFault(String(thrown));

@@ -76,7 +76,6 @@ function assembleCompletion(chunks: readonly z.infer<typeof chunk>[]): { body: J
   const choices = chunks.flatMap((one) => one.choices.slice(0, 1));
   const finish_reason = choices.findLast((one) => one.finish_reason !== "")?.finish_reason;
   if (finish_reason === undefined) return cutStream;
-  // With every member that the service may want back, such as the signature of a thought.
   const message = choices.reduce((whole, one) => addDelta(whole, one.delta ?? {}), {} as JsonObject);
   for (const call of [message.tool_calls].flat()) delete (Object(call) as JsonObject).index;
   const { id = "", model = "" } = chunks[0] ?? {};

@@ -116,7 +116,7 @@ export const cutStream = transientFault("the reply was cut off");
 /** Members of a delta that are repeated, and not continued. */
 const repeated = new Set(["index", "type", "id", "role", "format"]);
 
-/** Adds a delta of a stream to what came before: texts and lists are continued, entries of lists by their index. */
+/** Adds a delta of a stream, with all its members, to what came before. Texts continue, and entries of lists by their index. */
 export function addDelta(whole: JsonObject, delta: JsonObject): JsonObject {
   for (const [key, value] of Object.entries(delta)) {
     const known = Object.hasOwn(whole, key) ? whole[key] : undefined;

@@ -188,9 +188,8 @@ export function readResponse(body: unknown, nameTool: NameTool): ReceivedReply |
   };
 }
 
-function describeFailure(error: z.infer<typeof failure> | undefined): Fault {
-  const { code = "", message: words = "" } = error ?? {};
-  const why = [code, words].filter(Boolean).join(": ") || "the service does not say why";
+function describeFailure({ code, message }: z.infer<typeof failure> = { code: "", message: "" }): Fault {
+  const why = [code, message].filter(Boolean).join(": ") || "the service does not say why";
   const isTransient = /^(?:|server_error|rate_limit_exceeded|429|5\d\d)$/.test(code);
   return (isTransient ? transientFault : permanentFault)(`the response failed: ${why}`);
 }

@@ -146,9 +146,8 @@ function readTest(
   const input = fill(template, vars);
   if (input === undefined)
     return leaveOut(common, "its prompt has variables without a value, or other template syntax");
-  const lost = [...new Set(found.losses.map(({ what }) => what))].join("; ");
-  const none = lost === "" ? "no assertion is about tools or has a rubric" : `no assertion can be kept: ${lost}`;
-  const reason = assertions.length === 0 ? "it has no assertion" : none;
+  const lost = [...new Set(found.losses.map(({ what }) => what))].join("; ") || "none is about tools or has a rubric";
+  const reason = assertions.length === 0 ? "it has no assertion" : `no assertion can be kept: ${lost}`;
   return keepJudged(context, common, { input, ...(expect && { expect, maxTurns: 8 }) }, found.sentences, reason);
 }
 
