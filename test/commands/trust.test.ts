@@ -226,6 +226,20 @@ describe("trust", () => {
     expect(asked).toBe(times);
   });
 
+  it("is needed for the servers that a host keeps for the folder, in a file elsewhere", async () => {
+    const file = join(home, ".claude.json");
+    const mine = { command: process.execPath, args: ["server.mjs"] };
+    writeIn(home, ".claude.json", { mcpServers: {}, projects: { [cwd]: { mcpServers: { mine } } } });
+    write("evals/moods.json", suite({ server: { config: file, name: "mine" }, cases: [plain] }));
+    for (const line of [`tools --config ${file}`, `doctor ${file}`, "run -m lexical"]) {
+      const { code, err } = await evals(line);
+      expect({ code, traces: traces() }).toEqual({ code: 2, traces: [] });
+      expect(err).toContain(`program ${process.execPath} server.mjs`);
+    }
+    await evals("run -m lexical", { answers: ["yes", "yes"] });
+    expect(traces()).toEqual(["server"]);
+  });
+
   it("is not asked again for a server in another file, nor for the program that it names", async () => {
     await evals("tools --config .mcp.json", { answers: ["yes"] });
     write("other.json", { mcpServers: { again: { command: process.execPath, args: ["server.mjs"] } } });

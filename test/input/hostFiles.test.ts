@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { EvalsError } from "../../src/evals/base/types/errors.ts";
-import { hostFileTitles, readHostFile } from "../../src/evals/input/hostFiles.ts";
+import { findEntry, hostFileTitles, isHostFile, readHostFile } from "../../src/evals/input/hostFiles.ts";
 import { resolveServer } from "../../src/evals/servers/spec.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "evals-host-files-"));
@@ -55,6 +55,16 @@ describe("an entry of a host", () => {
         env: { FROM_FILE: "1", PAT: "pat", LEVEL: "low", T: "t0ken", PORT: "8080" },
       },
     ],
+    ...["mcp", "mcp.", "settings.mcp.", "customizations.vscode.mcp."].map((key): [string, string, object, object] => {
+      const ids = [{ id: "level", default: "low" }];
+      const registered = { s: { ...program, env: { LEVEL: `\${input:level}` } } };
+      const nest = (steps: string[], value: object): object =>
+        steps.reduceRight((inside, step) => ({ [step]: inside }), value);
+      const content = key.endsWith(".")
+        ? { "editor.fontSize": 12, ...nest(key.split(".").slice(0, -1), { inputs: ids, servers: registered }) }
+        : { "editor.fontSize": 12, "mcp.inputs": ids, "mcp.servers": registered };
+      return [`VS Code, ${key}`, ".vscode/settings.json", content, { ...program, env: { LEVEL: "low" } }];
+    }),
     [
       "Cursor",
       ".cursor/mcp.json",
@@ -104,6 +114,17 @@ describe("an entry of a host", () => {
       "opencode.jsonc",
       { mcp: { s: { type: "remote", url: "https://a.example/mcp" } } },
       { url: "https://a.example/mcp", transport: "http" },
+    ],
+    [
+      "opencode, a server of VS Code's key",
+      "opencode.json",
+      {
+        mcp: {
+          servers: { type: "local", command: ["node", "a.mjs"] },
+          s: { type: "local", command: ["node", "a.mjs"] },
+        },
+      },
+      program,
     ],
     ["Zed", ".zed/settings.json", { context_servers: { s: { source: "custom", ...program } } }, program],
     [
@@ -206,11 +227,55 @@ describe("an entry of a host", () => {
   });
 
   it("of a TOML file with an error is refused at its line", async () => {
-    const error = await readHostFile(write("config.toml", '[mcp_servers.s]\ncommand = "x\n'), "config.toml").catch(
-      (one) => one,
-    );
+    write("config.toml", '[mcp_servers.s]\ncommand = "x\n');
+    const error = await readHostFile("config.toml", dir, "config.toml").catch((one) => one);
     expect(error).toBeInstanceOf(EvalsError);
     expect(error.message).toMatch(/^config\.toml:2:\d+: error: .*Invalid TOML document/);
+  });
+});
+
+describe("the servers that Claude Code keeps for projects", () => {
+  const [here, below, outside] = [join(dir, "here"), join(dir, "here/deep/er"), join(dir, "outside")];
+  const read = (content: object, from: string) =>
+    readHostFile(write("home/.claude.json", content), from, "claude.json");
+  const listIn = async (content: object, from: string) =>
+    [...(await read(content, from)).entries].map(([name, one]) => [name, one.entry, one.dir]);
+  const [mine, other] = [
+    { ...program, env: {} },
+    { command: "other", args: [] },
+  ];
+  const content = {
+    mcpServers: { user: other, mine: other },
+    projects: { [here]: { mcpServers: { mine } }, [dir]: { mcpServers: { far: other } }, [outside]: { history: [] } },
+  };
+
+  it("are those of the nearest folder, before those of the user, and start there", async () => {
+    const user = ["user", other, join(dir, "home")];
+    for (const from of [here, below]) expect(await listIn(content, from)).toEqual([user, ["mine", mine, here]]);
+    expect(await listIn(content, join(dir, "hereafter"))).toContainEqual(["far", other, dir]);
+    expect(await listIn(content, outside)).toEqual([user, ["mine", other, join(dir, "home")]]);
+  });
+
+  it("have their place in the file", async () => {
+    const error = await resolveServer(
+      { config: write("c.json", { projects: { [dir]: { mcpServers: { s: 5 } } } }), name: "s" },
+      "s",
+      dir,
+      { env },
+    ).catch((one) => one);
+    expect(error.message).toMatch(/c\.json:1:\d\d+: error: Server "s" is malformed/);
+  });
+
+  it("of other projects are named where they are asked for, or nothing else is there", async () => {
+    const { projects } = content;
+    expect(isHostFile({ projects })).toBe(true);
+    expect(isHostFile({ projects: { [outside]: {}, x: null, y: [1] } })).toBe(false);
+    const only = await read({ mcpServers: {}, projects }, "/elsewhere").catch((one) => one);
+    expect(only.message).toContain(`The file registers servers for other projects only: ${here}, ${dir}.`);
+    const found = await read(content, outside);
+    expect(() => findEntry(found, "far")).toThrow(
+      `It is registered for another project: ${dir}. Registered: user, mine.`,
+    );
   });
 });
 

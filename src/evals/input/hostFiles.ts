@@ -1,7 +1,8 @@
-import { basename, dirname, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { didYouMean } from "../base/text/nearest.ts";
+import { cut } from "../base/text/text.ts";
 import { type EvalsError, type Location, type Problem, usageError } from "../base/types/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../base/types/json.ts";
+import { getAtPath, isJsonObject, type Json, type JsonObject, type Path } from "../base/types/json.ts";
 import { readParsed } from "./parsing/read.ts";
 
 // All that differs between the configuration files of hosts: where they are, where they register servers, and how an entry
@@ -11,34 +12,35 @@ import { readParsed } from "./parsing/read.ts";
 /** The files of a host below the folder of a project and below the home folder, and where they register servers. */
 type HostFiles = { title: string; project?: readonly string[]; home?: readonly string[]; key: string };
 
-const claudeDesktop = "claude_desktop_config.json";
 const goose = "goose/config.yaml";
+const userData = "Library/Application Support/";
+const inUserData = (file: string) => [userData + file, `.config/${file}`];
 
 /** In the order in which a project or a user is searched. */
 const hosts: readonly HostFiles[] = [
   { title: "Claude Code", project: [".mcp.json"], home: [".claude.json"], key: "mcpServers" },
-  { title: "VS Code", project: [".vscode/mcp.json"], home: [".config/Code/User/mcp.json"], key: "servers" },
+  { title: "VS Code", project: [".vscode/mcp.json"], home: inUserData("Code/User/mcp.json"), key: "servers" },
+  {
+    title: "VS Code",
+    project: [".vscode/settings.json"],
+    home: inUserData("Code/User/settings.json"),
+    key: "mcp.servers",
+  },
+  { title: "VS Code", key: "settings.mcp.servers" },
+  { title: "VS Code", project: [".devcontainer/devcontainer.json"], key: "customizations.vscode.mcp.servers" },
   { title: "Cursor", project: [".cursor/mcp.json"], home: [".cursor/mcp.json"], key: "mcpServers" },
   { title: "Gemini CLI", project: [".gemini/settings.json"], home: [".gemini/settings.json"], key: "mcpServers" },
   { title: "Qwen Code", project: [".qwen/settings.json"], home: [".qwen/settings.json"], key: "mcpServers" },
   { title: "Codex", project: [".codex/config.toml"], home: [".codex/config.toml"], key: "mcp_servers" },
-  {
-    title: "opencode",
-    project: ["opencode.json", "opencode.jsonc"],
-    home: [".config/opencode/opencode.json"],
-    key: "mcp",
-  },
+  { title: "opencode", project: ["opencode.json"], home: [".config/opencode/opencode.json"], key: "mcp" },
+  { title: "opencode", project: ["opencode.jsonc"], key: "mcp" },
   { title: "Zed", project: [".zed/settings.json"], home: [".config/zed/settings.json"], key: "context_servers" },
   { title: "Kiro", project: [".kiro/settings/mcp.json"], home: [".kiro/settings/mcp.json"], key: "mcpServers" },
   { title: "Amazon Q", project: [".amazonq/mcp.json"], home: [".aws/amazonq/mcp.json"], key: "mcpServers" },
   { title: "Roo Code", project: [".roo/mcp.json"], key: "mcpServers" },
   { title: "Junie", project: [".junie/mcp/mcp.json"], home: [".junie/mcp/mcp.json"], key: "mcpServers" },
   { title: "Continue", project: [".continue/config.yaml"], home: [".continue/config.yaml"], key: "mcpServers" },
-  {
-    title: "Claude Desktop",
-    home: [`Library/Application Support/Claude/${claudeDesktop}`, `.config/Claude/${claudeDesktop}`],
-    key: "mcpServers",
-  },
+  { title: "Claude Desktop", home: inUserData("Claude/claude_desktop_config.json"), key: "mcpServers" },
   { title: "Windsurf", home: [".codeium/windsurf/mcp_config.json"], key: "mcpServers" },
   { title: "LM Studio", home: [".lmstudio/mcp.json"], key: "mcpServers" },
   { title: "Amp", project: [".amp/settings.json"], home: [".config/amp/settings.json"], key: "amp.mcpServers" },
@@ -55,38 +57,56 @@ export const listHostFiles = (location: "project" | "home") => [
 ];
 
 /** Under Windows, in the folder for application data. */
-export const windowsHostFiles = [`Claude/${claudeDesktop}`, "Code/User/mcp.json", `Block/${goose}`];
+export const windowsHostFiles = [
+  ...listHostFiles("home").flatMap((file) => (file.startsWith(userData) ? file.slice(userData.length) : [])),
+  `Block/${goose}`,
+];
 
-/** The folder of the project of a host's configuration file; `isOfProject`: hosts look for such a file in each project. */
-export function locateProject(path: string): { dir: string; isOfProject: boolean } {
+/** The folder in which a host starts a server. `isOfProject`: it is that of a project, not of the file. */
+type Project = { dir: string; isOfProject: boolean };
+
+function locateProject(path: string): Project {
   const found = listHostFiles("project").find((file) => path.split(sep).join("/").endsWith(`/${file}`));
   const dir = found?.split("/").reduce((folder) => dirname(folder), path);
   return { dir: dir ?? dirname(path), isOfProject: dir !== undefined };
 }
 
-/** Where a file of any host can register servers. */
-const keys = [...new Set(hosts.map(({ key }) => key))];
+/** Where a file of any host can register servers. In VS Code, a key with dots stands for nested objects too. */
+const keyPaths = [...new Set(hosts.map(({ key }) => key))].flatMap((key) => [[key], key.split(".")]);
 
-/** The servers that the content of a host's file registers, and their key; undefined if it registers none. */
-function findServers(value: Json): { key: string; servers: JsonObject | readonly Json[] } | undefined {
-  if (!isJsonObject(value)) return undefined;
-  for (const key of keys) {
-    const servers = value[key];
+/** The names of servers, and the path of each in its file. */
+type Registered = readonly (readonly [name: string, path: Path])[];
+
+/** The servers that an object in the content of a host's file registers, and where; undefined if it registers none. */
+function findServers(root: Json, inside: Path = []): { path: Path; servers: Registered } | undefined {
+  for (const keys of keyPaths) {
+    const path = [...inside, ...keys];
+    const servers = getAtPath(root, path);
     // Continue has a list of entries with names.
-    if (Array.isArray(servers) ? servers.every((one) => isJsonObject(one) && "name" in one) : isJsonObject(servers))
-      return { key, servers: servers as JsonObject | readonly Json[] };
+    if (Array.isArray(servers) && servers.every((one) => isJsonObject(one) && "name" in one))
+      return { path, servers: servers.map((one, at) => [String(Object(one).name), [...path, at]] as const) };
+    // In the file of opencode, `mcp.servers` is a server of this name.
+    if (isJsonObject(servers) && (keys.join() !== "mcp,servers" || typeof servers.type !== "string"))
+      return { path, servers: Object.keys(servers).map((name) => [name, [...path, name]] as const) };
   }
   return undefined;
 }
 
+/** The servers that Claude Code keeps for single projects. */
+const listProjects = (value: Json) =>
+  Object.keys(Object(getAtPath(value, ["projects"]))).map((folder) => {
+    return { folder, servers: findServers(value, ["projects", folder])?.servers ?? [] };
+  });
+
 /** Whether the content of a file registers servers with a host. */
-export const isHostFile = (value: Json) => findServers(value) !== undefined;
+export const isHostFile = (value: Json) =>
+  findServers(value) !== undefined || listProjects(value).some(({ servers }) => servers.length > 0);
 
 /**
  * An entry in the form of `.mcp.json`. `tools` filters what the server lists; `inputs` are the variables that stand for what
  * the host asks the user, with its question; `problems` are about what is not supported.
  */
-type HostEntry = {
+type HostEntry = Project & {
   entry: Json;
   tools: ToolFilter;
   inputs: ReadonlyMap<string, string>;
@@ -101,63 +121,70 @@ export type HostFile = {
   file: string;
   path: string;
   /** In the form of `.mcp.json`, whatever the host. */
-  entries: ReadonlyMap<string, Json>;
-  read(name: string): HostEntry;
+  entries: ReadonlyMap<string, HostEntry>;
+  /** The servers of other projects. */
+  others: readonly { name: string; folder: string }[];
   location(path: readonly (string | number)[]): Location;
 };
 
 /**
- * Reads a host's configuration file (JSON, also with comments and trailing commas, TOML or YAML). `file` is how messages
- * name it. Throws EvalsError when it cannot be read, or registers no servers.
+ * Reads a host's configuration file (JSON, also with comments and trailing commas, TOML or YAML), and what Claude Code
+ * keeps for the project of `dir`, the absolute folder that the path of the file starts from. `shown` is how messages
+ * name the file. Throws EvalsError when it cannot be read, or registers no servers.
  */
-export async function readHostFile(path: string, file = path): Promise<HostFile> {
-  const { value, location } = await readParsed(path, file, { lenient: true });
-  const found = findServers(value);
-  const listed = Array.isArray(found?.servers) ? found.servers.filter(isJsonObject) : undefined;
-  const named = listed
-    ? listed.map((raw, key): Registered => [String(raw.name), { raw, key }])
-    : Object.entries(found?.servers ?? {}).map(([key, raw]): Registered => [key, { raw, key }]);
-  if (!found || named.length === 0) {
+export async function readHostFile(file: string, dir: string, shown = resolve(dir, file)): Promise<HostFile> {
+  const path = resolve(dir, file);
+  const { value, location } = await readParsed(path, shown, { lenient: true });
+  const projects = listProjects(value);
+  const isAround = (folder: string) => join(dir, sep).startsWith(join(resolve(folder), sep));
+  const [own] = projects.filter(({ folder }) => isAround(folder)).sort((a, b) => b.folder.length - a.folder.length);
+  const { path: root, servers: common } = findServers(value) ?? { path: [], servers: [] };
+  const servers = new Map([...common, ...(own?.servers ?? [])]);
+  const others = projects.flatMap((one) => (one === own ? [] : one.servers.map(([name]) => ({ ...one, name }))));
+  if (servers.size === 0 && others.length > 0) {
+    const hint = "Run the command in one of these folders, or register the server for this project.";
+    throw usageError(`The file registers servers for other projects only: ${listFolders(others)}.`, hint, location([]));
+  }
+  if (servers.size === 0) {
     const hint = 'Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }.';
     throw usageError('The file registers no servers under "mcpServers", or as another host does.', hint, location([]));
   }
-  const servers = new Map(named);
-  const locate = ([name = "", ...inside]: readonly (string | number)[]) =>
-    location([found.key, servers.get(String(name))?.key ?? name, ...inside]);
-  const inputs = isJsonObject(value) && Array.isArray(value.inputs) ? value.inputs.filter(isJsonObject) : [];
-  const read = new Map(
-    [...servers].map(([name, { raw }]) => [name, readEntry(name, raw, { path, inputs, location: locate([name]) })]),
-  );
-  return {
-    file,
-    path,
-    entries: new Map([...read].map(([name, { entry }]) => [name, entry])),
-    read: (name) => read.get(name) ?? plainEntry(null),
-    location: (inside) => (inside.length === 0 ? location([found.key]) : locate(inside)),
+  const locate = ([name, ...inside]: readonly (string | number)[]) =>
+    location(name === undefined ? root : [...(servers.get(String(name)) ?? root), ...inside]);
+  const read = ([name, at]: Registered[number]) => {
+    const { inputs, "mcp.inputs": list = inputs } = Object(getAtPath(value, at.slice(0, -2))) as JsonObject;
+    const asked = Array.isArray(list) ? list.filter(isJsonObject) : [];
+    const project =
+      own && at.includes(own.folder) ? { dir: resolve(own.folder), isOfProject: true } : locateProject(path);
+    const context = { path, project, inputs: asked, location: location(at) };
+    return [name, readEntry(name, getAtPath(value, at) ?? null, context)] as const;
   };
+  return { file: shown, path, entries: new Map([...servers].map(read)), others, location: locate };
 }
 
-type Registered = [name: string, { raw: Json; key: string | number }];
-
-const plainEntry = (entry: Json): HostEntry => ({ entry, tools: {}, inputs: new Map(), problems: [] });
+const listFolders = (others: HostFile["others"]) => cut([...new Set(others.map(({ folder }) => folder))].join(", "));
 
 /** The entry `name` of a host's configuration file. Throws EvalsError when there is none. */
-export function findEntry({ entries, location }: HostFile, name: string): Json {
-  const entry = entries.get(name);
-  if (entry === undefined) throw unknownServer(name, [...entries.keys()], location([]));
+export function findEntry(host: HostFile, name: string): HostEntry {
+  const entry = host.entries.get(name);
+  if (entry === undefined) throw unknownServer(name, [host]);
   return entry;
 }
 
 /** The names of the enabled servers of a file, in its order. */
 export function listEnabled({ entries }: HostFile): string[] {
-  return [...entries].flatMap(([name, entry]) => (isJsonObject(entry) && entry.disabled === true ? [] : [name]));
+  return [...entries].flatMap(([name, { entry }]) => (isJsonObject(entry) && entry.disabled === true ? [] : [name]));
 }
 
-/** The error for a name that is not registered. `place` is absent if there are several files. */
-export function unknownServer(name: string, names: readonly string[], location?: Location): EvalsError {
-  const meant = didYouMean(name, names, undefined);
+/** The error for a name that none of the files registers. */
+export function unknownServer(name: string, hosts: readonly HostFile[]): EvalsError {
+  const names = hosts.flatMap(({ entries }) => [...entries.keys()]);
+  const others = hosts.flatMap((host) => host.others.filter((one) => one.name === name));
+  const other = others.length > 0 && `It is registered for another project: ${listFolders(others)}.`;
+  const meant = other || didYouMean(name, names, undefined);
   const hint = [meant, `Registered: ${names.join(", ")}.`].filter(Boolean).join(" ");
-  return usageError(`No server "${name}" is registered in ${location ? "this file" : "these files"}.`, hint, location);
+  const [where, location] = hosts.length === 1 ? ["this file", hosts[0]?.location([])] : ["these files", undefined];
+  return usageError(`No server "${name}" is registered in ${where}.`, hint, location);
 }
 
 /** What hosts call a field, by what `.mcp.json` calls it. */
@@ -192,11 +219,11 @@ const types: Record<string, "stdio" | "http" | "sse"> = {
   streamablehttp: "http",
 };
 
-type EntryContext = { path: string; inputs: readonly JsonObject[]; location: Location };
+type EntryContext = { path: string; project: Project; inputs: readonly JsonObject[]; location: Location };
 
 /** An entry in the form of `.mcp.json`, with the references that only hosts know as environment variables. */
-function readEntry(name: string, raw: Json, { path, inputs, location }: EntryContext): HostEntry {
-  if (!isJsonObject(raw)) return plainEntry(raw);
+function readEntry(name: string, raw: Json, { location, ...context }: EntryContext): HostEntry {
+  if (!isJsonObject(raw)) return { ...context.project, entry: raw, tools: {}, inputs: new Map(), problems: [] };
   const problems: Problem[] = [];
   const warn = (message: string) =>
     problems.push({ severity: "warning", message: `Server "${name}": ${message}`, location });
@@ -233,7 +260,7 @@ function readEntry(name: string, raw: Json, { path, inputs, location }: EntryCon
     if (!known.has(field) && !irrelevant.includes(field)) warn(`"${field}" is not supported, and is ignored.`);
   const unknown = new Set<string>();
   const asked = new Map<string, string>();
-  const expanded = mapTexts(entry as JsonObject, (text) => translate(text, { path, inputs, asked, unknown }));
+  const expanded = mapTexts(entry as JsonObject, (text) => translate(text, { ...context, asked, unknown }));
   for (const reference of unknown)
     problems.push({
       severity: "error",
@@ -241,7 +268,7 @@ function readEntry(name: string, raw: Json, { path, inputs, location }: EntryCon
       hint: "Write an environment variable in its place.",
       location,
     });
-  return { entry: expanded, tools: readFilter(written), inputs: asked, problems };
+  return { ...context.project, entry: expanded, tools: readFilter(written), inputs: asked, problems };
 }
 
 /** `env_vars`: names, or names with where they come from; `env_http_headers`: header -> name of a variable. */
@@ -281,11 +308,10 @@ function mapTexts(value: Json, change: (text: string) => string): Json {
 const hostReference =
   /\$\{\{ ?(?:secrets|inputs)\.([\w.-]{1,255}) ?\}\}|\$\{(input|command|config):([^}]{1,255})\}|\$\{(workspaceFolder|workspaceFolderBasename|workspaceRoot|userHome|pathSeparator|\/)\}|(?<!\$)\{(env|file):([^}]{1,255})\}|\$([A-Za-z_]\w{0,255})/g;
 
-type References = Pick<EntryContext, "path" | "inputs"> & { asked: Map<string, string>; unknown: Set<string> };
+type References = Omit<EntryContext, "location"> & { asked: Map<string, string>; unknown: Set<string> };
 
 /** References that only hosts know as `${NAME}` or as their value. Adds those that cannot be filled in to `unknown`. */
-function translate(text: string, { path, inputs, asked, unknown }: References): string {
-  const project = locateProject(path).dir;
+function translate(text: string, { path, project: { dir }, inputs, asked, unknown }: References): string {
   const isGemini = /[\\/]\.(?:gemini|qwen|copilot)[\\/]/.test(path);
   const isOpencode = /opencode\.jsonc?$/.test(path);
   return text.replace(hostReference, (whole, secret, scheme, argument, folder, opencode, inside, plain) => {
@@ -299,7 +325,7 @@ function translate(text: string, { path, inputs, asked, unknown }: References): 
     }
     if (folder === "userHome") return `\${${process.platform === "win32" ? "USERPROFILE" : "HOME"}}`;
     if (folder === "pathSeparator" || folder === "/") return sep;
-    if (folder !== undefined) return folder === "workspaceFolderBasename" ? basename(project) : resolve(project);
+    if (folder !== undefined) return folder === "workspaceFolderBasename" ? basename(dir) : resolve(dir);
     if (opencode !== undefined && !isOpencode) return whole;
     if (opencode === "env") return `\${${inside}}`;
     if (plain !== undefined) return isGemini ? `\${${plain}}` : whole;

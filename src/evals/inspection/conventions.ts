@@ -5,7 +5,7 @@ import type { Finding } from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
 import { isJsonObject } from "../base/types/json.ts";
 import type { Tool } from "../base/types/tool.ts";
-import { locateProject } from "../input/hostFiles.ts";
+import { findEntry } from "../input/hostFiles.ts";
 import type { RegistrationSubject } from "./lint/rule.ts";
 import { registrationRules } from "./lint/rules/registration.ts";
 import { schemaRules } from "./lint/rules/schemas.ts";
@@ -17,8 +17,7 @@ type Registration = NonNullable<ServerTarget["registration"]>;
 
 /** The entry of a server in a host configuration, for the lint rules. */
 export function describeRegistration({ host, name }: Registration, io: Io): RegistrationSubject {
-  const entry = host.entries.get(name);
-  const { dir, isOfProject } = locateProject(host.path);
+  const { entry, dir, isOfProject } = findEntry(host, name);
   const cwd = isJsonObject(entry) && typeof entry.cwd === "string" ? entry.cwd : undefined;
   return {
     name,

@@ -28,7 +28,7 @@ export async function findRegisteredServers(io: Io): Promise<RegisteredServer[]>
 /** The servers in those of the files that exist and can be read. */
 async function readAll(paths: readonly string[], { cwd }: Io): Promise<RegisteredServer[]> {
   const reading = paths.filter(existsSync).map(async (path) => {
-    const host = await readHostFile(path).catch((error: unknown) => {
+    const host = await readHostFile(path, cwd).catch((error: unknown) => {
       if (!(error instanceof EvalsError)) throw error;
     });
     const inside = relative(cwd, path);

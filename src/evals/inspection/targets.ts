@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
-import { basename, delimiter, dirname, join, relative, resolve } from "node:path";
+import { basename, delimiter, join, relative, resolve } from "node:path";
 import { groupBy, schedule } from "../base/collections.ts";
 import { EvalsError, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
@@ -220,21 +220,18 @@ export function hideSecrets(url: string): string {
 }
 
 /** The servers of host configuration files, or those with these names. Throws EvalsError for a name that no file has. */
-async function resolveConfigs(files: readonly string[], names: readonly string[], io: Io): Promise<ServerTarget[]> {
-  const hosts = await Promise.all(files.map((file) => readHostFile(resolve(io.cwd, file), file)));
+async function resolveConfigs(files: string[], names: string[], io: Io, dir = io.cwd): Promise<ServerTarget[]> {
+  const hosts = await Promise.all(files.map((file) => readHostFile(resolve(io.cwd, file), dir, file)));
   const all = hosts.flatMap((host) => [...host.entries.keys()].map((name) => ({ host, name })));
   const missing = names.find((wanted) => !all.some(({ name }) => name === wanted));
-  if (missing !== undefined) {
-    const known = all.map(({ name }) => name);
-    throw unknownServer(missing, known, hosts.length === 1 ? hosts[0]?.location([]) : undefined);
-  }
+  if (missing !== undefined) throw unknownServer(missing, hosts);
   const selected = all.filter(({ host, name }) => (names.length > 0 ? names : listEnabled(host)).includes(name));
   if (all.length > 0 && selected.length === 0) throw usageError("All servers are disabled.", "Name one with --name.");
   return selected.map(({ host, name }) => ({
     kind: "server",
     name,
     server: { config: host.path, name },
-    dir: dirname(host.path),
+    dir,
     via: host.file,
     registration: { host, name },
     flags: `--config ${shellWord(host.file)} --name ${shellWord(name)}${repeatEnv(io)}`,
@@ -299,7 +296,7 @@ async function resolveSuites(suites: readonly Suite[], io: Io, distractors: bool
     else if (known && known.kind !== "skills" && known.kind !== "suite") known.suites.push(suite);
     else if ("all" in server) {
       const file = relative(io.cwd, resolve(dir, server.config));
-      for (const one of await resolveConfigs([file], [], io)) targets.set(makeKey(one.server, one.dir), one);
+      for (const one of await resolveConfigs([file], [], io, dir)) targets.set(makeKey(one.server, one.dir), one);
       targets.set(JSON.stringify(suite.name), { kind: "suite", suite });
     } else if ("tools" in server)
       targets.set(key, { kind: "tool list", file: resolve(dir, server.tools), suites: [suite] });
@@ -325,7 +322,7 @@ async function resolveSuiteServer(
   const target: ServerTarget = { kind: "server", name, server, dir, via: file, flags: shellWord(file), suites: [] };
   if (!("config" in server)) return target;
   const path = resolve(dir, server.config);
-  const host = await readHostFile(path, relative(io.cwd, path));
+  const host = await readHostFile(path, dir, relative(io.cwd, path));
   findEntry(host, server.name);
   return { ...target, name: server.name, registration: { host, name: server.name } };
 }

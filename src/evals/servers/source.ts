@@ -95,7 +95,7 @@ export async function openSource(parts: SourceParts, io: ServerWorld & Pick<Io, 
     };
   };
   const listAll = async ({ config, all: _, ...limits }: Configuration): Promise<Main> => {
-    const host = await readHostFile(resolve(parts.dir, config));
+    const host = await readHostFile(config, parts.dir);
     const names = listEnabled(host);
     const opening = names.map(async (name) => {
       try {

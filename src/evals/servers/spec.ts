@@ -7,7 +7,7 @@ import { EvalsError, exitCodes, formatIssues, type Location, type Problem, usage
 import type { Io } from "../base/types/io.ts";
 import { isJsonObject } from "../base/types/json.ts";
 import type { ServerSpec } from "../base/types/suiteFile.ts";
-import { findEntry, type HostFile, locateProject, readHostFile, type ToolFilter } from "../input/hostFiles.ts";
+import { findEntry, type HostFile, readHostFile, type ToolFilter } from "../input/hostFiles.ts";
 import { readNamed } from "../input/parsing/read.ts";
 
 /** A server that is started as a process, with the protocol on its stdin and stdout. */
@@ -123,7 +123,7 @@ function rememberSecrets(spec: LiveSpec, env: Env): void {
     return;
   }
   for (const [name, value] of Object.entries(spec.env ?? {})) secrets.addVariable(name, value, { isServer: true });
-  secrets.addArguments(spec.args ?? []);
+  secrets.addArguments([...spec.command.split(/\s+/), ...(spec.args ?? [])]);
 }
 
 /** A server of a host's configuration. `dir` is the folder of the project, where the host would start it. */
@@ -145,9 +145,7 @@ const urlEntry = z.object({
 /** The server of an entry, with its variables expanded if there is an environment. */
 function resolveEntry(host: HostFile, name: string, world: ServerWorld | undefined): HostServer {
   const location = host.location([name]);
-  const { dir } = locateProject(host.path);
-  const entry = findEntry(host, name);
-  const { tools, inputs, problems } = host.read(name);
+  const { entry, dir, tools, inputs, problems } = findEntry(host, name);
   if (problems.some(({ severity }) => severity === "error")) throw new EvalsError(problems);
   const { spec, envFile } = readEntry(entry, name, location);
   const written = envFile === undefined ? spec : addEnvFile(spec, resolve(dir, envFile), name, location);
@@ -194,7 +192,7 @@ export async function resolveServer(
 ): Promise<HostServer> {
   if (!("config" in server)) return { dir, ...fillSpec(server, world, name) };
   const { startTimeoutMs, callTimeoutMs } = server;
-  const resolved = resolveEntry(host ?? (await readHostFile(resolve(dir, server.config))), server.name, world);
+  const resolved = resolveEntry(host ?? (await readHostFile(server.config, dir)), server.name, world);
   return { ...resolved, spec: { ...resolved.spec, ...defined({ startTimeoutMs, callTimeoutMs }) } };
 }
 

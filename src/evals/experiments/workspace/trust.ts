@@ -10,7 +10,7 @@ import { askConsent, type Io, isCi } from "../../base/types/io.ts";
 import { isNestedDeeper, type Json } from "../../base/types/json.ts";
 import type { Suite } from "../../base/types/suite.ts";
 import type { Configuration, ServerSpec } from "../../base/types/suiteFile.ts";
-import { findEntry, listHostFiles, locateProject, readHostFile } from "../../input/hostFiles.ts";
+import { listHostFiles, readHostFile } from "../../input/hostFiles.ts";
 import { readParsed, readText } from "../../input/parsing/read.ts";
 import { projectFiles } from "../../input/suites/projectFile.ts";
 import { configFolder } from "../../servers/spec.ts";
@@ -186,11 +186,11 @@ export async function claimSuites(suites: readonly Suite[], io: Pick<Io, "cwd">)
 export async function claimServer(server: ServerSpec | Configuration, dir: string, file: string): Promise<Claim[]> {
   if ("tools" in server) return [];
   if (!("config" in server)) return [claimSpec(server, dir, file)];
-  const host = await readHostFile(resolve(dir, server.config), server.config).catch(() => undefined);
+  const host = await readHostFile(server.config, dir, server.config).catch(() => undefined);
   // Whoever opens the server says what is wrong with the file.
   if (!host) return [];
-  const names = "all" in server ? [...host.entries.keys()] : [server.name].filter((name) => host.entries.has(name));
-  return names.map((name) => claimSpec(findEntry(host, name), locateProject(host.path).dir, host.file));
+  const entries = "all" in server ? [...host.entries.values()] : [host.entries.get(server.name) ?? []].flat();
+  return entries.map(({ entry, dir: folder }) => claimSpec(entry, folder, host.file));
 }
 
 function claimSpec(spec: Json | ServerSpec, dir: string, file: string): Claim {
