@@ -89,6 +89,19 @@ export function createFetch(env: Readonly<Record<string, string | undefined>>): 
 
 const cutOff = "the reply was cut off";
 
+/**
+ * The wait that headers ask for, in ms: `retry-after-ms`, or `retry-after` in seconds or as a date (RFC 9110, 10.2.3).
+ * A date is compared with that of the response, if it has one: the clocks of the two machines may differ.
+ */
+export function readWait(headers: { get(name: string): string | null }): number | undefined {
+  const ms = Number.parseFloat(headers.get("retry-after-ms") ?? "");
+  const after = headers.get("retry-after") ?? "";
+  const seconds = Number(after || Number.NaN);
+  const untilDate = () => Date.parse(after) - (Date.parse(headers.get("date") ?? "") || Date.now());
+  const wait = Number.isFinite(ms) ? ms : Number.isNaN(seconds) ? untilDate() : seconds * 1000;
+  return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
+}
+
 /** Far more than a reply with the maximum number of tokens. */
 const maxReplyBytes = 16 * 1024 * 1024;
 

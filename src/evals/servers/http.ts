@@ -1,5 +1,5 @@
 import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
-import { createPatientFetch, type Fetch } from "../base/network.ts";
+import { createPatientFetch, type Fetch, readWait } from "../base/network.ts";
 import { decodePercent } from "../base/secrets/secrets.ts";
 import { cut, quoteWhole } from "../base/text/text.ts";
 import { messageOf, usageError } from "../base/types/errors.ts";
@@ -184,7 +184,7 @@ async function readMessage(response: Response, check: typeof explainRefusal, isO
 async function readRefusal(response: Response, init: RequestInit, id: Json | undefined): Promise<Response> {
   const { status, statusText, headers } = response;
   const text = await response.text();
-  const fail = (kind: Unanswered["kind"]) => new Unanswered(kind, status, text, readWait(headers.get("retry-after")));
+  const fail = (kind: Unanswered["kind"]) => new Unanswered(kind, status, text, readWait(headers));
   const answer = parseJsonText(text);
   const isAnswer = isJsonObject(answer) && isJsonObject(answer.error) && id !== undefined && answer.id === id;
   if (new Headers(init.headers).has("mcp-session-id")) {
@@ -196,13 +196,6 @@ async function readRefusal(response: Response, init: RequestInit, id: Json | und
   if (isAnswer && status !== 401 && status !== 403)
     return new Response(text, { status: 200, headers: { "content-type": "application/json" } });
   return new Response(text, { status, statusText, headers });
-}
-
-/** The milliseconds of a `retry-after` header: seconds, or a date. */
-function readWait(header: string | null): number | undefined {
-  if (header === null) return undefined;
-  const ms = /^[\d.]+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
 
 function withBody({ status, statusText, headers }: Response, body: AsyncIterable<Uint8Array>): Response {

@@ -1,6 +1,10 @@
 import { expect, it } from "vitest";
+import { aiSdk } from "../../../src/evals/asking/models/aiSdk.ts";
+import { openai } from "../../../src/evals/asking/models/openai.ts";
 import { askRemote, createLimits, jitteredDelay, nameRefused } from "../../../src/evals/asking/models/remote.ts";
+import { startLoopback } from "../../../src/evals/base/network.ts";
 import type { Attempt, Fault } from "../../../src/evals/base/types/model.ts";
+import { requestOf } from "./request.ts";
 
 const never = new AbortController().signal;
 const cell = { suite: "s", case: "c", arm: "head", model: "m", trial: 1 };
@@ -15,6 +19,27 @@ it("waits longer each time, and no longer than a minute", async () => {
   const reply = await askRemote(cell, async () => asked[waits.length - 6] ?? fault, createLimits(7, delay), never);
   expect(waits).toEqual([500, 1000, 2000, 4000, 8000, 8000, 60_000]);
   expect(reply).toEqual({ kind: "broken", stage: "model", message: "busy (after 8 attempts)" });
+});
+
+it.each<[string, typeof openai | typeof aiSdk]>([
+  ["openai:m", openai],
+  ["ai:google/m", aiSdk],
+])("waits as a service of Google asks in its refusal: %s", async (id, open) => {
+  const details = [{ "@type": "type.googleapis.com/google.rpc.Help" }, { retryDelay: "17.5s" }];
+  const refusal = { error: { code: 429, message: "Quota exceeded", status: "RESOURCE_EXHAUSTED", details } };
+  let asked = 0;
+  const { http, url } = await startLoopback((_, res) => {
+    const headers = { "content-type": "application/json", ...(asked++ === 0 && { "retry-after": "2" }) };
+    res.writeHead(429, headers).end(JSON.stringify([refusal]));
+  });
+  const waits: number[] = [];
+  const delay = async (ms: number) => void waits.push(ms);
+  const env = { OPENAI_API_KEY: "k", GOOGLE_GENERATIVE_AI_API_KEY: "k" };
+  const model = await open(id, id.replace(/^\w+:/, ""), { env, baseUrl: `${url}/v1`, delay, retries: 2 });
+  const message = expect.stringContaining("429 RESOURCE_EXHAUSTED: Quota exceeded");
+  expect(await model.ask(requestOf("Hi", []), never)).toMatchObject({ kind: "broken", message });
+  expect(waits).toEqual([2_000, 17_500]);
+  http.close();
 });
 
 it("turns what an attempt throws into a broken reply", async () => {

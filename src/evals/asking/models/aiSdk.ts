@@ -325,7 +325,7 @@ function readFault(thrown: unknown): Fault {
     return unreadableReply("one that the package reads", parseJsonText(responseBody) ?? responseBody, invalid);
   }
   if (statusCode === undefined) return permanentFault(`${thrown.name}: ${thrown.message}`);
-  const { type, message } = responseBody === "" ? { message: thrown.message } : readRefusal(responseBody);
-  const status = { status: statusCode, headers: new Headers(responseHeaders), error: { error: { type, message } } };
+  const error = responseBody === "" ? { message: thrown.message } : readRefusal(responseBody);
+  const status = { status: statusCode, headers: new Headers(responseHeaders), error: { error } };
   return toFault(Object.assign(new Error(thrown.message), status), { isTimeout: false, isConnection: false }, 0);
 }

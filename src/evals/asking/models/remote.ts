@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { OversizedReplyError } from "../../base/network.ts";
+import { OversizedReplyError, readWait } from "../../base/network.ts";
 import { cut, excerpt, quote } from "../../base/text/text.ts";
 import type { Delay } from "../../base/types/endpoint.ts";
 import { messageOf, rootCause } from "../../base/types/errors.ts";
@@ -310,24 +310,21 @@ function statusFault(error: SdkError, status: number): Fault {
   return { kind: "fault", stage: "model", message, isTransient, status, ...wait };
 }
 
-/** `429 rate_limit_error: Too many requests`. One SDK keeps the whole body in `error`, the other its `error` member. */
+/** What a body says. One SDK keeps the whole body in `error`, the other its `error` member. */
+function readDetail({ error }: SdkError): { type?: unknown; message?: unknown; retryAfterMs?: unknown } {
+  return Object((error as { error?: unknown } | null | undefined)?.error ?? error);
+}
+
+/** `429 rate_limit_error: Too many requests`. */
 function describeStatus(error: SdkError, status: number): string {
-  const outer = error.error as { error?: unknown } | null | undefined;
-  const detail = (outer?.error ?? outer ?? {}) as { type?: unknown; message?: unknown };
+  const detail = readDetail(error);
   const text = typeof detail.message === "string" ? detail.message : error.message.replace(/^\d{3} /, "");
   const type = typeof detail.type === "string" ? ` ${detail.type}` : "";
   return `${status}${type}: ${cut(text.replace(/\s+/g, " "), 400)}`;
 }
 
-/**
- * `retry-after-ms`, or `retry-after` in seconds or as a date (RFC 9110, 10.2.3). A date is compared with that of the
- * response, if it has one: the clocks of the two machines may differ.
- */
-function readRetryAfter({ headers }: SdkError): number | undefined {
-  const ms = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
-  const after = headers?.get("retry-after") ?? "";
-  const seconds = Number(after || Number.NaN);
-  const untilDate = () => Date.parse(after) - (Date.parse(headers?.get("date") ?? "") || Date.now());
-  const wait = Number.isFinite(ms) ? ms : Number.isNaN(seconds) ? untilDate() : seconds * 1000;
+/** The wait that the headers ask for, or else the body, in ms. */
+function readRetryAfter(error: SdkError): number | undefined {
+  const wait = (error.headers && readWait(error.headers)) ?? Number(readDetail(error).retryAfterMs);
   return wait > 0 ? wait : undefined;
 }

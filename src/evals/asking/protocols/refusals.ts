@@ -1,7 +1,7 @@
 import { createFetch } from "../../base/network.ts";
 import { cut } from "../../base/text/text.ts";
 import { withoutSecrets } from "../../base/types/endpoint.ts";
-import { isJsonObject, type Json } from "../../base/types/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 
 /**
  * A `fetch` for the SDKs of services, whose refusals have one form, `{"error": {"type", "message"}}`: the SDKs drop the
@@ -38,7 +38,7 @@ export const hintVersion = (url: string) =>
 /** Characters of a page that are searched for its words. */
 const maxPage = 10_000;
 
-type Refusal = { type?: string; message: string };
+type Refusal = { type?: string; message: string; retryAfterMs?: number };
 
 /**
  * Reads the words of a refusal, whatever its form: `{"error": {"message"}}`, an error that is a text, a list of errors
@@ -76,7 +76,11 @@ export function findRefusal(value: Json | undefined): Refusal | undefined {
     return first && { ...first, message: found.map(({ message }) => message).join("; ") };
   }
   if (!isJsonObject(value)) return undefined;
-  const { type, status, code, message, metadata, details, param, msg = message, loc = value.path } = value;
+  const { type, status, code, message, metadata, param, msg = message, loc = value.path } = value;
+  const details = Array.isArray(value.details) ? value.details.filter(isJsonObject) : [];
+  // RetryInfo of Google, in seconds.
+  const [seconds] = details.flatMap(({ retryDelay }) => /^([\d.]+)s$/.exec(String(retryDelay))?.[1] ?? []);
+  const { retryAfterMs = Number(seconds) * 1000 } = value;
   const kind = [type, status, code].find(
     (one) => typeof one === "string" && !/^(?:error|none|\d+|https?:.*|about:blank|)$/i.test(one),
   );
@@ -89,7 +93,8 @@ export function findRefusal(value: Json | undefined): Refusal | undefined {
     const nested = readNested(message);
     if (typeof param === "string" && /\d/.test(param)) more.push(param);
     const all = [nested.message, ...more.filter((one) => one !== undefined && !nested.message.includes(one))];
-    return { ...(typeof kind === "string" && { type: kind }), ...nested, message: all.join(": ") };
+    const wait = Number(retryAfterMs) > 0 && { retryAfterMs: Number(retryAfterMs) };
+    return { ...(typeof kind === "string" && { type: kind }), ...wait, ...nested, message: all.join(": ") };
   }
   for (const key of wordKeys) {
     const found = findRefusal(value[key]);
@@ -106,9 +111,7 @@ function readNested(text: string): Refusal {
 }
 
 /** Which fields a service of Google refuses, in the details of its error. */
-function listViolations(details: Json | undefined): string[] {
-  const violations = Array.isArray(details)
-    ? details.flatMap((one) => (isJsonObject(one) && Array.isArray(one.fieldViolations) ? one.fieldViolations : []))
-    : [];
+function listViolations(details: readonly JsonObject[]): string[] {
+  const violations = details.flatMap((one) => (Array.isArray(one.fieldViolations) ? one.fieldViolations : []));
   return violations.filter(isJsonObject).map(({ field, description }) => `${field}: ${description}`);
 }
