@@ -83,10 +83,11 @@ const refuse = (res: ServerResponse, status: number, body: Json, headers = {}) =
   return true;
 };
 const rpcError = (id: Json, code: number, message: string) => ({ jsonrpc: "2.0", id, error: { code, message } });
+const json = { "content-type": "application/json" };
 const flour = { kind: "result", result: { content: [{ text: "Flour" }] } };
 
 describe("a call that one more request cures", () => {
-  it.each<[string, (res: ServerResponse) => boolean]>([
+  it.each<[string, (res: ServerResponse, id: Json) => boolean]>([
     ["404 of the SDK", (res) => refuse(res, 404, rpcError(null, -32001, "Session not found"))],
     ["404 as text", (res) => refuse(res, 404, "session not found")],
     ["400", (res) => refuse(res, 400, rpcError(null, -32000, "Bad Request: No valid session ID provided"))],
@@ -97,10 +98,19 @@ describe("a call that one more request cures", () => {
       "404 as an event",
       (res) => refuse(res, 404, 'event: message\ndata: {"error":"gone"}\n\n', { "content-type": "text/event-stream" }),
     ],
+    ["200", (res, id) => refuse(res, 200, rpcError(id, -32001, "Session not found"), json)],
+    [
+      "200 as an event, with the session",
+      (res, id) => {
+        const data = JSON.stringify(rpcError(id, -32600, "Invalid Request: session 's1' has expired"));
+        return refuse(res, 200, `data: ${data}\n\n`, { "content-type": "text/event-stream" });
+      },
+    ],
+    ["200 after a restart", (res, id) => refuse(res, 200, rpcError(id, -32002, "Server not initialized"), json)],
     ["400 after a restart", (res) => refuse(res, 400, rpcError(null, -32000, "Bad Request: Server not initialized"))],
   ])("a lost session is opened again once for all calls: %s", async (_, lose) => {
-    const sut = await startOdd((res, { method }, req) => {
-      return method === "tools/call" && req.headers["mcp-session-id"] === "s1" ? lose(res) : undefined;
+    const sut = await startOdd((res, { id = null, method }, req) => {
+      return method === "tools/call" && req.headers["mcp-session-id"] === "s1" ? lose(res, id) : undefined;
     });
     const server = await open({ url: sut.url });
     const calls = await Promise.all([1, 2, 3].map(() => server.call("read", {}, never)));
@@ -181,6 +191,28 @@ describe("a call that one more request cures", () => {
   });
 });
 
+it("a session that a server loses again is no result", async () => {
+  const sut = await startOdd((res, { id = null, method }) => {
+    return method === "tools/call" && refuse(res, 200, rpcError(id, -32001, "Session not found"), json);
+  });
+  const message = `Server "sut", called for "read", answers with HTTP 200 at ${sut.url}: "Session not found".`;
+  const outcome = await (await open({ url: sut.url })).call("read", {}, never);
+  expect(outcome).toEqual({ kind: "broken", stage: "server", message });
+  expect(sut.asked("initialize")).toBe(2);
+});
+
+it.each([
+  [-32001, "Browser session 7 not found"],
+  [-32000, "No session of the user is open"],
+  [-32602, "Session not found"],
+])("an error about a session of a tool is graded: %i %s", async (code, text) => {
+  const sut = await startOdd((res, { id = null, method }) => {
+    return method === "tools/call" && refuse(res, 200, rpcError(id, code, text), json);
+  });
+  const outcome = await (await open({ url: sut.url })).call("read", {}, never);
+  expect(outcome).toMatchObject({ result: { isError: true, content: [{ text }] } });
+});
+
 it("a call is broken where its stream breaks and is not resumed", async () => {
   const sut = await startOdd((res, { id, method }, req) => {
     if (req.headers["last-event-id"] !== undefined) return refuse(res, 404, "gone");
@@ -230,19 +262,19 @@ it("an answer that the client refuses is named with its fault", async () => {
 describe("an answer that the client refuses or passes over is named", () => {
   const event = (data: string) => (res: ServerResponse) =>
     refuse(res, 200, `data: ${data}\n\n`, { "content-type": "text/event-stream" });
-  const json = (body: Json) => (res: ServerResponse) => refuse(res, 200, body, { "content-type": "application/json" });
+  const reply = (body: Json) => (res: ServerResponse) => refuse(res, 200, body, json);
   const result = { jsonrpc: "2.0", id: 2, result: {} };
   it.each<[string, (res: ServerResponse) => boolean]>([
     ['it has both "result" and "error"', event(JSON.stringify({ ...result, error: null }))],
     ["sent a message that is not one line of JSON", event('{"jsonrpc":"2.0",')],
     ["sent an answer to no request", event(JSON.stringify({ ...result, id: 99 }))],
-    ["sent an answer to no request", json({ ...result, id: 99 })],
+    ["sent an answer to no request", reply({ ...result, id: 99 })],
     [
       "ended the stream of its answer without one",
       event('{"jsonrpc":"2.0","method":"notifications/message","params":{}}'),
     ],
-    ['sent "{\\"status\\":\\"ok\\"}" for an answer', json({ status: "ok" })],
-    ["sent nothing for an answer", json("")],
+    ['sent "{\\"status\\":\\"ok\\"}" for an answer', reply({ status: "ok" })],
+    ["sent nothing for an answer", reply("")],
     ["accepted a request (HTTP 202) without an answer", (res) => refuse(res, 202, "")],
   ])("%s", async (fault, answer) => {
     const sut = await startOdd((res, { method }) => method === "tools/call" && answer(res), false);
@@ -250,6 +282,26 @@ describe("an answer that the client refuses or passes over is named", () => {
     const message = expect.stringContaining(fault);
     expect(await server.call("read", {}, never)).toMatchObject({ kind: "broken", message });
   });
+});
+
+test("an error without an id is named, and passed over where it answers a notification", async () => {
+  const sut = await startOdd((res, { id, method }) => {
+    if (id === undefined) return refuse(res, 200, rpcError(null, -32601, "Method not found"), json);
+    return method === "tools/call" && refuse(res, 200, rpcError(null, -32603, "boom"), json);
+  });
+  const outcome = await (await open({ url: sut.url })).call("read", {}, never);
+  const message = 'Server "sut", called for "read", sent an error without an id: "boom" (-32603).';
+  expect(outcome).toEqual({ kind: "broken", stage: "server", message });
+});
+
+test.each([
+  [302, undefined],
+  [307, undefined],
+  [302, "sse" as const],
+])("a redirect in a loop is named: %i over %s", async (status, transport) => {
+  const url = await listen((req, res) => res.writeHead(status, { location: `${req.url}?again` }).end());
+  const opening = open({ url, ...(transport && { transport }) });
+  await expect(opening).rejects.toThrow(`Server "sut" redirects in a loop at ${url}.`);
 });
 
 test("an answer of the client that the server accepts explains no timeout", async () => {
@@ -271,7 +323,6 @@ test("a failure with no known cause names the variables that are not set", async
 });
 
 describe("the question for the protocol revision", () => {
-  const json = { "content-type": "application/json" };
   // Asked at once, because some are waited for.
   const faults: [string, Fault][] = [
     ["an error without an id", (res) => refuse(res, 200, rpcError(null, -32600, "Missing ID field"), json)],

@@ -7,7 +7,7 @@ import { isJsonObject, isNestedDeeper, type JsonObject, maxDepth, writeExactJson
 import type { AnswerElicitation, CallOutcome, ContentItem, Tool, ToolResult, ToolServer } from "../base/types/tool.ts";
 import type { ToolFilter } from "../input/hostFiles.ts";
 import { findRunner, type LocalStart } from "./diagnosis/start.ts";
-import { findUnanswered, type Link } from "./link.ts";
+import { findLostSession, findUnanswered, type Link } from "./link.ts";
 import {
   type ConnectContext,
   classifyFailure,
@@ -142,11 +142,11 @@ class ConnectedServer implements Connection {
         return await withDeadline(ms, signal, link, (abort) => send(client, abort));
       } catch (error) {
         if (link.kind === "stdio" || this.#closing || signal.aborted) throw error;
-        const unanswered = findUnanswered(error);
+        const unanswered = findUnanswered(error) ?? findLostSession(error, link.transport.sessionId);
         const isLost = unanswered?.kind === "session" || (link.lost.aborted && !unanswered);
         const waitMs = unanswered ? readPause(unanswered, tries) : link.lost.aborted && tries === 1 ? 0 : undefined;
         const isUnsent = unanswered !== undefined && unanswered.kind !== "gateway";
-        if (waitMs === undefined || !(isSafe || isUnsent)) throw error;
+        if (waitMs === undefined || !(isSafe || isUnsent)) throw unanswered ?? error;
         await pause(waitMs, signal);
         if (isLost) await this.#renew(session, signal);
       }

@@ -10,6 +10,7 @@ import {
   explainRefusal,
   explainRefused,
   type Failure,
+  findUnanswered,
   isUnread,
   type Link,
   listCauses,
@@ -140,7 +141,10 @@ function createWatchedFetch(send: Fetch, onFault: (lost: string | undefined, err
     // An answer to what the server asks has an id too, and is not answered.
     const id = sent.method === undefined ? undefined : sent.id;
     let isOpen = id !== undefined;
-    const check = (text: string) => explainRefusal(text, (one) => id === undefined || one === String(id));
+    const check = (text: string) => {
+      const refusal = explainRefusal(text, (one) => id === undefined || one === String(id));
+      return refusal?.hasNoId && id === undefined ? undefined : refusal;
+    };
     const pass = (fault: string) => onFault(undefined, new RefusedAnswer(fault));
     if (isOpen && response.status === 202) pass("accepted a request (HTTP 202) without an answer");
     if (!response.body) return response;
@@ -273,7 +277,7 @@ function explain(shown: string, transport: UrlSpec["transport"], failure: Failur
   if (failure.kind === "lost")
     return { message: `${failure.reason}.`, hint: "Check that the server is running, its host and port, and its log." };
   const chain = listCauses(failure.error);
-  const status = readStatus(failure.error);
+  const status = findUnanswered(failure.error)?.code ?? readStatus(failure.error);
   if (status) {
     const words = chain.map(readWords).find(Boolean);
     return {
@@ -281,14 +285,17 @@ function explain(shown: string, transport: UrlSpec["transport"], failure: Failur
       hint: hintForStatus(status, transport, shown),
     };
   }
-  return { message: `does not answer as an MCP server at ${shown}: ${getRootMessage(failure.error)}.`, hint };
+  const root = getRootMessage(failure.error);
+  if (root.includes(`Redirect to ${shown} `))
+    return { message: `redirects in a loop at ${shown}.`, hint: "Correct the redirects of the server." };
+  return { message: `does not answer as an MCP server at ${shown}: ${root}.`, hint };
 }
 
 function hintForStatus(status: number, transport: UrlSpec["transport"], url: string): string {
   if (status === 401 || status === 403)
     return `Log in with evals login ${url}, or give its credentials under "headers".`;
   if (status === 429) return "Ask less at a time with --concurrency, or raise the limit of the server.";
-  if (status >= 500) return "See the log of the server.";
+  if (status >= 500 || status === 200) return "See the log of the server.";
   if (transport === undefined)
     return "Check the path of the URL: it answers neither Streamable HTTP nor the older SSE transport.";
   return transport === "http"

@@ -1,5 +1,5 @@
 import type * as Sdk from "@modelcontextprotocol/client";
-import { cut } from "../base/text/text.ts";
+import { cut, quote } from "../base/text/text.ts";
 import { formatIssues, messageOf } from "../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, markWholes, parseJsonText } from "../base/types/json.ts";
 import type { LocalStart } from "./diagnosis/start.ts";
@@ -32,6 +32,18 @@ export class Unanswered extends Error {
   ) {
     super(text);
   }
+}
+
+/** How servers say that a session is over. Words about one of several, as a tool may have them, are not meant. */
+const lostSession =
+  /^(?:[\w -]{1,30}: )?(?:(?:mcp[- ])?session(?:[- ]id)? (?:(?:is|was|has|been|does|no longer) )*(?:not found|not exist|exists|expired|terminated|closed|ended|invalid|unknown|not initialized)\b|(?:(?:invalid|unknown|expired|missing|no|valid|active|or) )+(?:mcp[- ])?session(?:[- ]id)?(?= header| provided| found|[.,;:!]|$)|(?:server )?not initialized)/i;
+
+/** The error (with status 200) that says that the session is over; undefined for one about arguments, or of a tool. */
+export function findLostSession(error: unknown, session: string | undefined): Unanswered | undefined {
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
+  if (session === undefined || typeof message !== "string" || code === -32602 || code === -32603) return undefined;
+  const said = message.replaceAll(session, "").replace(/["'\s]+/g, " ");
+  return lostSession.test(said) ? new Unanswered("session", 200, message) : undefined;
 }
 
 /** An error with its causes, the outermost first. */
@@ -71,8 +83,8 @@ export type Link = {
   close(): Promise<void>;
 };
 
-/** What is wrong with a message, as a predicate. `answers`: it would have been the answer to a request. */
-export type RefusedMessage = { fault: string; answers: boolean };
+/** What is wrong with a message, as a predicate. `answers`: a request, or with `hasNoId` perhaps a notification. */
+export type RefusedMessage = { fault: string; answers: boolean; hasNoId?: true };
 
 const unread = /^\s*\{[^{}]*"method":\s*"notifications\/(?:progress|message)"/;
 /** Whether a text is a notification of progress or a log message, which nothing reads: thousands may precede an answer. */
@@ -97,6 +109,12 @@ export function explainRefusal(text: string, isAsked?: (id: string) => boolean):
   const names = Object.keys(message);
   const answers = names.includes("id") && (names.includes("result") || names.includes("error"));
   const isMessage = names.includes("jsonrpc") || (answers && names.every((name) => members.response.includes(name)));
+  const { id = null, error } = message;
+  if (isAsked && isMessage && id === null && isJsonObject(error) && typeof error.message === "string") {
+    // JSON-RPC has no id in an error about a request whose id could not be read.
+    const what = /^-32[67]00$/.test(String(error.code)) ? "could not read a request" : "sent an error without an id";
+    return { fault: `${what}: ${quote(cut(error.message))} (${error.code})`, answers, hasNoId: true };
+  }
   const what = isMessage && findFault(message, names.includes("method") ? "request" : "response");
   if (what) return { fault: `sent a message that JSON-RPC does not permit: ${what}: ${cut(text)}`, answers };
   if (!isAsked || !isMessage || names.includes("method") || isAsked(String(message.id))) return undefined;
@@ -107,14 +125,11 @@ export function explainRefusal(text: string, isAsked?: (id: string) => boolean):
 export function markStructured(text: string): string {
   const marked = text.includes('"structuredContent"') ? markWholes(text) : text;
   if (marked === text) return text;
-  const [{ result }, { result: exact }] = [readMessage(text), readMessage(marked)];
-  if (!isJsonObject(result) || !isJsonObject(exact) || exact.structuredContent === undefined) return text;
-  return JSON.stringify({ ...readMessage(text), result: { ...result, structuredContent: exact.structuredContent } });
-}
-
-function readMessage(text: string): JsonObject {
-  const message = parseJsonText(text);
-  return isJsonObject(message) ? message : {};
+  const [message, exact] = [text, marked].map((one) => Object(parseJsonText(one)) as JsonObject);
+  if (!isJsonObject(message?.result) || !isJsonObject(exact?.result) || exact.result.structuredContent === undefined)
+    return text;
+  const { structuredContent } = exact.result;
+  return JSON.stringify({ ...message, result: { ...message.result, structuredContent } });
 }
 
 function findFault(message: JsonObject, kind: keyof typeof members): string | undefined {
@@ -155,6 +170,6 @@ export function explainResult(error: unknown): string | undefined {
 export function explainRefused(failure: Failure, refused: string | undefined): Explanation | undefined {
   const isRefused = failure.kind === "silent" || (failure.kind === "lost" && failure.reason === refused);
   const fault = failure.kind === "error" ? explainResult(failure.error) : isRefused ? refused : undefined;
-  const hint = "Correct the message in the server: hosts refuse it as well.";
+  const hint = "Correct this in the server: hosts fail on it as well.";
   return fault === undefined ? undefined : { message: `${fault}.`, hint, isExplained: true };
 }

@@ -123,6 +123,8 @@ class LineTransport implements Transport {
   refused: string | undefined;
   readonly #asked = new Set<string>();
   #unread = 0;
+  /** Whether the client sent a notification after the last answer. */
+  #isNotified = false;
   #line: Buffer[] = [];
   #lineBytes = 0;
 
@@ -141,6 +143,7 @@ class LineTransport implements Transport {
   /** Rejects when the server no longer reads, after its end if it ends: that is the better explanation. */
   async send(message: JSONRPCMessage): Promise<void> {
     if ("method" in message && "id" in message) this.#asked.add(String(message.id));
+    else this.#isNotified = true;
     if (++this.#unread > maxUnread) this.onFault(`does not read its stdin: ${maxUnread} messages wait for it`);
     const failure = await new Promise<Error | null | undefined>((resolve) => {
       this.server.stdin.write(`${writeExactJson(message)}\n`, resolve);
@@ -178,8 +181,8 @@ class LineTransport implements Transport {
   #deliver(line: string): void {
     const refusal = explainRefusal(line, (id) => this.#asked.has(id));
     this.refused ??= refusal?.fault;
-    // Nothing else answers the request.
-    if (refusal?.answers) this.onFault(refusal.fault);
+    // Nothing else answers the request. Some servers answer a notification too.
+    if (refusal?.answers && !(refusal.hasNoId && this.#isNotified)) this.onFault(refusal.fault);
     let message: JSONRPCMessage;
     try {
       message = this.parse(markStructured(line));
@@ -189,6 +192,7 @@ class LineTransport implements Transport {
       return;
     }
     this.answeredAt ??= performance.now();
+    this.#isNotified = false;
     this.onmessage?.(message);
   }
 }
