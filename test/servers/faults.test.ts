@@ -1,8 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
-import { expect, test } from "vitest";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
 import { EvalsError } from "../../src/evals/base/types/errors.ts";
+import type { CommandSpec } from "../../src/evals/servers/spec.ts";
 import { reservePort } from "../fixtures/ports.ts";
 import { fixture, later, never, open, tidyUp } from "./servers.ts";
 
@@ -59,11 +63,40 @@ test.each([
   expect(await server.call("nope", {}, never)).toMatchObject({ kind });
 });
 
-test.each([
+const folder = mkdtempSync(join(tmpdir(), "evals faults "));
+afterAll(() => rmSync(folder, { recursive: true }));
+const spaced = join(folder, "node");
+symlinkSync(process.execPath, spaced);
+
+test("a program whose path has spaces is started", async () => {
+  expect(await failureOf(open({ command: spaced, args: ["-e", "process.exit(5)"] }))).toContain("exited with code 5");
+});
+
+test.each<[string, CommandSpec, string]>([
   [
     "a program that does not exist",
     { command: "no-such-program" },
     'could not be started: there is no program "no-such-program".\n  Install it, or use the absolute path of the program: a host may have a shorter PATH than a shell.',
+  ],
+  ...(
+    [
+      ["node a.mjs", [], "node", ["a.mjs"]],
+      ["npx -y", ["foo"], "npx", ["-y", "foo"]],
+      ["no-such-runner ./foo --flag", [], "no-such-runner", ["./foo", "--flag"]],
+      ['node "/a b/c.mjs"', [], "node", ["/a b/c.mjs"]],
+      [`${spaced} --flag`, [], spaced, ["--flag"]],
+      ["cd /a && node b.mjs", [], "sh", ["-c", "cd /a && node b.mjs"]],
+      ["A=1 node b.mjs", [], "sh", ["-c", "A=1 node b.mjs"]],
+    ] as const
+  ).map(([line, more, command, args]): [string, CommandSpec, string] => [
+    `a whole command line: ${line}`,
+    { command: line, args: [...more] },
+    `could not be started: there is no program "${line}".\n  "command" holds a whole command line: write ${JSON.stringify({ command, args })}.`,
+  ]),
+  [
+    "a path with a space that leads nowhere",
+    { command: "/no such/program --flag" },
+    'could not be started: there is no program "/no such/program --flag".\n  Build it, or use its absolute path.',
   ],
   [
     "a program that may not be run",
@@ -100,7 +133,15 @@ test.each([
 ])("an answer that the client refuses is named with its fault, at once: %s", async (fault, why) => {
   const message = await failureOf(openFault(fault));
   expect(message).toContain(`Server "sut" sent a message that JSON-RPC does not permit: ${why}: {"`);
-  expect(message).toContain("Correct the message in the server");
+  expect(message).toContain("Correct this in the server");
+});
+
+test("an error without an id says what the server could not read, unless it is about a notification", async () => {
+  const server = await openFault("unread");
+  await server.list(never);
+  const message = 'Server "sut", called for "read", could not read a request: "Parse error" (-32700).';
+  expect(await server.call("read", {}, never)).toEqual({ kind: "broken", stage: "server", message });
+  expect(await listFault("answers-notifications")).toHaveLength(1);
 });
 
 test.each([

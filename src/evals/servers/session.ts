@@ -271,11 +271,13 @@ function describeLocal(
   const cwd = resolve(dir, folder);
   const script = findScript({ command, args: [...args] })?.path;
   const path = resolve(cwd, script ?? "");
+  const find = (one: string) => findProgram(one, cwd, { ...env, ...own });
   const runner = findRunner({ command, args });
   return {
     kind: "local",
     command,
-    program: findProgram(command, cwd, { ...env, ...own }),
+    program: find(command),
+    line: splitLine(command, args, find),
     folder: { path: cwd, exists: existsSync(cwd) },
     ...(script !== undefined && {
       script: { given: script, path, relative: !isAbsolute(script), exists: existsSync(path) },
@@ -284,6 +286,17 @@ function describeLocal(
     notPassedOn: new Set(Object.keys(env).filter((name) => !inheritedVariables.includes(name) && !(name in own))),
     given: new Set(Object.keys(own)),
   };
+}
+
+/** How to write a command that holds a whole line, as JSON; undefined if no words at its start are a program. */
+function splitLine(line: string, more: readonly string[], find: (command: string) => LocalStart["program"]) {
+  const words = (line.match(/"[^"]*"|'[^']*'|\S+/g) ?? []).map((one) => one.replace(/^(["'])(.*)\1$/, "$2"));
+  const isFound = (_: string, at: number) => find(words.slice(0, at + 1).join(" ")).kind === "found";
+  const end = words.slice(0, 9).findIndex(isFound) + 1 || (/^[^/\\]+$/.test(words[0] ?? "") ? 1 : 0);
+  if (!/\s/.test(line) || end === 0) return undefined;
+  const isOfShell = /^\w+=|\s(?:&&|\|\|?)\s|;\s/.test(line);
+  const [program, args] = isOfShell ? ["sh", ["-c", line]] : [words.slice(0, end).join(" "), words.slice(end)];
+  return JSON.stringify({ command: program, args: [...args, ...more] });
 }
 
 /** Looks up a command as the system does: in PATH, unless it is a path. */

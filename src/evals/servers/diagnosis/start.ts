@@ -18,6 +18,8 @@ export type LocalStart = {
     | { kind: "found" }
     | { kind: "missing"; searched: readonly string[]; instead?: string }
     | { kind: "not executable"; path: string };
+  /** How to write the command if it holds a whole command line. */
+  line?: string | undefined;
   /** The working directory. */
   folder: { path: string; exists: boolean };
   /** The script that an interpreter was to run: as written, and as a path from the working directory. */
@@ -63,14 +65,14 @@ export function diagnoseLocalStart(start: LocalStart, direct: string): Diagnosed
   return { command: direct, ...(diagnoseCommand(start) ?? diagnoseExit(start, direct) ?? diagnoseSilence(start)) };
 }
 
-function diagnoseCommand({ folder, program, script, command }: LocalStart): Diagnosed | undefined {
+function diagnoseCommand({ folder, program, script, command, line }: LocalStart): Diagnosed | undefined {
   if (!folder.exists)
     return {
       rule: "folder-missing",
       message: `The working directory does not exist: ${folder.path}.`,
       fix: 'Correct or remove "cwd".',
     };
-  if (program.kind === "missing") return diagnoseMissingProgram(program, command);
+  if (program.kind === "missing") return diagnoseMissingProgram(program, command, line);
   if (program.kind === "not executable")
     return {
       rule: "program-not-executable",
@@ -108,6 +110,7 @@ const providers: Readonly<Record<string, string>> = {
 function diagnoseMissingProgram(
   { searched, instead }: { searched: readonly string[]; instead?: string },
   command: string,
+  line: string | undefined,
 ): Diagnosed {
   const isPath = /[/\\]/.test(command);
   const provider = Object.hasOwn(providers, command) ? providers[command] : "it";
@@ -118,6 +121,7 @@ function diagnoseMissingProgram(
     evidence: isPath ? searched.map((path) => `not found at ${path}`) : [`not found in PATH: ${searched.join(", ")}`],
     fix:
       explainUnsetVariable(command) ??
+      (line && `"command" holds a whole command line: write ${line}.`) ??
       (instead !== undefined
         ? `Use ${quote(instead)} as the command.`
         : isPath
@@ -241,11 +245,12 @@ function diagnoseStatus(
   { status, location, authenticate, said }: Extract<RemoteStart["answer"], { kind: "status" }>,
   client: { message: string; hint: string },
 ): Cause {
+  const isLoop = client.message.includes("redirects in a loop");
   if (status >= 300 && status < 400)
     return {
       rule: "redirect",
-      message: `The URL redirects${location === undefined ? "" : ` to ${location}`}.`,
-      fix: "Use the target URL: hosts drop headers on redirects, or do not follow them.",
+      message: `The URL redirects${isLoop ? " in a loop" : location === undefined ? "" : ` to ${location}`}.`,
+      fix: isLoop ? client.hint : "Use the target URL: hosts drop headers on redirects, or do not follow them.",
     };
   // Some services answer a missing key with another status, and name it in the body.
   const asksForKey = status >= 400 && said !== undefined && findMissingKey(said, "running") !== undefined;
