@@ -66,6 +66,15 @@ describe("a case", () => {
       '3:13 "expect" names no tool or skill, so nothing would be checked. Add "tool", "calls", "skill", "avoid", "files" or "assert".',
     ],
     ["expect: { tool: 5 }", '3:21 "tool" must be text or a list of text, got 5. Put it in quotes: "5".'],
+    ...["1.0", "0x10", "1e3", "0o7", "+1", ".5", "True"].map((written) => [
+      `expect: { tool: ${written} }`,
+      `3:21 "tool" must be text or a list of text, got ${written}. Put it in quotes: "${written}".`,
+    ]),
+    ["expect: { tool: [x, &a 2.50] }", '3:28 "tool[1]" must be text, got 2.50. Put it in quotes: "2.50".'],
+    [
+      "expect: { tool: false }",
+      '3:21 "tool" must be text or a list of text, got false. Write { tool: none } if no tool is right.',
+    ],
     ["expect: { tool: [x, [y]] }", '3:25 "tool[1]" must be text, got a list.'],
     ["expect: { tool: [] }", '3:21 "tool" is empty. Write { tool: none } if no tool is right.'],
     ['expect: { tool: "" }', '3:21 "tool" is empty. Fill it in, or leave it out.'],

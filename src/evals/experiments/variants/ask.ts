@@ -13,7 +13,7 @@ import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from "../.
 import type { Toolset } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { readParsed } from "../../input/parsing/read.ts";
-import { describeValue, explain, locateProblem, type PathProblem, quotePath } from "../../input/suites/explain.ts";
+import { explain, locateProblem, type PathProblem, reportType } from "../../input/suites/explain.ts";
 import { baselineFile, readBaseline } from "../../records/baseline.ts";
 import {
   applyVariant,
@@ -69,10 +69,7 @@ function checkForm(value: JsonObject): PathProblem[] {
     ...explain(variantsFileSchema, { ...rest, variants: {} }),
     ...Object.entries(variants).flatMap(([name, variant]) => {
       const path = ["variants", name];
-      if (!isJsonObject(variant)) {
-        const message = `${quotePath(path)} must be an object, got ${describeValue(variant)}.`;
-        return [{ path, message, hint: exampleHint }];
-      }
+      if (!isJsonObject(variant)) return reportType(path, "an object", variant, exampleHint);
       return Object.entries(variant).flatMap(([tool, change]) => checkChange(change, [...path, tool]));
     }),
   ];
@@ -81,8 +78,8 @@ function checkForm(value: JsonObject): PathProblem[] {
 function checkChange(change: Json, path: readonly string[]): PathProblem[] {
   if (typeof change === "string") return [];
   if (isJsonObject(change)) return explain("tool" in change ? replacementSchema : rewordingSchema, change, path);
-  const message = `${quotePath(path)} must be text or an object, got ${describeValue(change)}.`;
-  return [{ path, message, hint: 'Give a description, or an object with "description", "parameters" or "tool".' }];
+  const hint = 'Give a description, or an object with "description", "parameters" or "tool".';
+  return reportType(path, "text or an object", change, hint);
 }
 
 function checkNames(names: readonly string[]): PathProblem[] {

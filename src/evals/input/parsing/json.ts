@@ -14,6 +14,8 @@ import { type Json, type Path, parseExactJson } from "../../base/types/json.ts";
 export type ParsedFile = {
   readonly file: string;
   readonly value: Json;
+  /** What was parsed. */
+  readonly text?: string;
   /** Errors that leave the value usable, such as duplicate keys. */
   readonly problems: readonly Problem[];
   /** The place of the value at `path`, or of its key. If there is no such value, the nearest one that encloses it. */

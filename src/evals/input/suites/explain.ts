@@ -11,20 +11,29 @@ export type PathProblem = {
   severity?: "error" | "warning";
   message: string;
   hint?: string | undefined;
+  /** A number or boolean in message and hint; located, it is shown as the file has it. */
+  literal?: string | undefined;
   /** Problems with the same value here are reported once per file, with the number of the others. */
   sharedAs?: string;
 };
 
-/** Adds the place in the file to a problem. */
+/** Adds the place in the file to a problem, and shows a literal as it is written there. */
 export function locateProblem(
-  { path, part, severity = "error", message, hint }: PathProblem,
+  { path, part, severity = "error", message, hint, literal = "" }: PathProblem,
   file: ParsedFile,
 ): Problem {
-  return { severity, message, ...(hint && { hint }), location: file.location(path, part) };
+  const location = file.location(path, part);
+  const { line = 1, column = 1 } = location;
+  const text = literal && file.text?.split("\n", line)[line - 1]?.slice(column - 1);
+  const [word = ""] = /^[\w.+-]+/.exec(text ?? "") ?? [];
+  const written = [String(Number(word)), word.toLowerCase()].includes(literal) ? word : literal;
+  const show = (one: string) =>
+    one.replace(`got ${literal}.`, `got ${written}.`).replace(`"${literal}"`, `"${written}"`);
+  return { severity, message: show(message), ...(hint && { hint: show(hint) }), location };
 }
 
 /** How messages name a path: its last key (`"input"`), or the list and index of an item (`"cases[2]"`). */
-export function quotePath(path: Path): string {
+function quotePath(path: Path): string {
   const last = path.at(-1);
   if (last === undefined) return "The file";
   if (typeof last === "string") return `"${last}"`;
@@ -34,7 +43,7 @@ export function quotePath(path: Path): string {
 }
 
 /** How messages show a value of the wrong type. */
-export function describeValue(value: Json | undefined): string {
+function describeValue(value: Json | undefined): string {
   if (value === null || value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object") return "an object";
@@ -74,13 +83,12 @@ function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, pat
   const value = getAtPath(root, steps);
   if (value === undefined && steps.length > 0) return [reportMissing(at)];
   const problem = (message: string, hint?: string): PathProblem[] => [{ path: at, message, hint }];
-  const mustBe = (what: string, hint?: string) =>
-    problem(`${quotePath(at)} must be ${what}, got ${describeValue(value)}.`, hint);
+  const mustBe = (what: string, hint?: string) => reportType(at, what, value, hint);
   switch (issue.code) {
     case "invalid_type": {
       const isListOfCases = at.length === 0 && Array.isArray(value) && listKnownKeys(schema).includes("cases");
       const wrap = isListOfCases ? 'Indent the list below "cases:", and add "server:".' : hintToWrap(at, value);
-      return mustBe(typeNames[issue.expected] ?? issue.expected, hintToQuote(issue, value) ?? wrap);
+      return mustBe(typeNames[issue.expected] ?? issue.expected, wrap);
     }
     case "invalid_value": {
       const values = issue.values.map(String);
@@ -107,6 +115,14 @@ function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, pat
     default:
       return problem(`${quotePath(at)}: ${issue.message}.`);
   }
+}
+
+/** The problem that a value has another type. A text without its quotes gets a hint, if there is no other. */
+export function reportType(path: Path, what: string, value: Json | undefined, hint?: string): PathProblem[] {
+  const literal = ["number", "boolean"].includes(typeof value) ? String(value) : undefined;
+  const quoted = literal !== undefined && what.startsWith("text") ? `Put it in quotes: "${literal}".` : undefined;
+  const message = `${quotePath(path)} must be ${what}, got ${describeValue(value)}.`;
+  return [{ path, message, hint: hint ?? quoted, literal }];
 }
 
 function reportMissing(path: Path): PathProblem {
@@ -139,11 +155,6 @@ export function suggestKey(key: string, known: readonly string[]): string | unde
   return form === undefined ? didYouMean(key, known, undefined) : `Did you mean "${form}"?`;
 }
 
-function hintToQuote(issue: { expected: string }, value: Json | undefined): string | undefined {
-  const isLiteral = typeof value === "number" || typeof value === "boolean";
-  return issue.expected === "string" && isLiteral ? `Put it in quotes: "${value}".` : undefined;
-}
-
 /** How to write the object for which something else was given: an expected tool, or none, or a server. */
 function hintToWrap(path: Path, value: Json | undefined): string | undefined {
   const [parent, key] = [path.at(-2), path.at(-1)];
@@ -170,14 +181,12 @@ function explainUnion(union: z.core.$ZodUnion, value: Json | undefined, path: Pa
   if (value === undefined) return [reportMissing(path)];
   const options = union._zod.def.options;
   const objects = options.filter((option) => option instanceof z.ZodObject);
-  const mustBe = (what: string, hint?: string) => [
-    { path, message: `${quotePath(path)} must be ${what}, got ${describeValue(value)}.`, hint },
-  ];
+  const mustBe = (what: string, hint?: string) => reportType(path, what, value, hint);
   if (objects.length < options.length) {
     const option = options.find((candidate) => matchesType(candidate, value));
     if (option instanceof z.ZodType) return explain(option, value, path);
     if (objects.length > 0) return mustBe("an object or a list of objects");
-    return mustBe("text or a list of text", hintToWrap(path, value) ?? hintToQuote({ expected: "string" }, value));
+    return mustBe("text or a list of text", hintToWrap(path, value));
   }
   if (!isJsonObject(value)) return mustBe("an object", hintToWrap(path, value));
   const deciding = [...new Set(objects.map(findRequiredKey))].map((key) => {

@@ -38,9 +38,10 @@ export async function loadProject(
   file: string,
   { schema, cwd, isCi }: { schema: ProjectSchema; cwd: string; isCi: boolean },
 ): Promise<Project> {
-  const { value, location, problems: repeated } = await readValue(resolve(cwd, file), file);
-  const problems = explain(schema, value).map((one) => locateProblem(one, { file, value, problems: [], location }));
-  if (repeated.length + problems.length > 0) throw new EvalsError([...repeated, ...problems]);
+  const read = await readValue(resolve(cwd, file), file);
+  const { value, location } = read;
+  const problems = [...read.problems, ...explain(schema, value).map((one) => locateProblem(one, { file, ...read }))];
+  if (problems.length > 0) throw new EvalsError(problems);
   const { $schema: _, ci, suites = {}, ...options } = schema.parse(value) as ProjectContent;
   return {
     options: JSON.parse(JSON.stringify({ ...options, ...(isCi && ci) })) as Record<string, Json>,
@@ -49,7 +50,7 @@ export async function loadProject(
   };
 }
 
-type Read = Pick<Awaited<ReturnType<typeof readParsed>>, "value" | "location" | "problems">;
+type Read = Omit<Awaited<ReturnType<typeof readParsed>>, "file">;
 
 async function readValue(path: string, file: string): Promise<Read> {
   if (/\.(?:json|ya?ml)$/.test(file)) return await readParsed(path, file);
