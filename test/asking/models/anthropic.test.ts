@@ -117,8 +117,9 @@ describe("the request", () => {
 
   const call = { type: "tool_use", id: "a", name: "echo", input: { text: "1" } };
   const text = { type: "text", text: "I will." };
+  const thought = { type: "thinking", thinking: "hm", signature: "s" };
   it.each<[string, MessageAnswer, object[]]>([
-    ["a call that was cut off", { content: [text, call], stopReason: "max_tokens" }, [text]],
+    ["a call that was cut off", { content: [text, thought, call], stopReason: "max_tokens" }, [text]],
     ["two calls with one id", { content: [call, call] }, [call, { ...call, id: "call_1_2" }]],
     ["an input as text", { content: [{ ...call, input: '{"text":"1"}' }] }, [call]],
     ["no input", { content: [{ ...call, input: null }] }, [{ ...call, input: {} }]],

@@ -183,6 +183,7 @@ describe("the reply of the Responses API", () => {
   });
 });
 
+const thought = { type: "reasoning", summary: [], encrypted_content: "e" };
 const whole = { status: "completed", output: [item], usage: null };
 const streamed = `data: ${JSON.stringify({ type: "response.completed", response: whole })}\n\n`;
 it.each<[string, ResponseAnswer | Fault, object[]]>([
@@ -191,7 +192,7 @@ it.each<[string, ResponseAnswer | Fault, object[]]>([
   ["one id for two calls", { output: [item, item] }, [item, { ...item, call_id: "call_1_2" }]],
   ["arguments as an object", { output: [{ ...item, arguments: { text: "a" } }] }, [item]],
   ["a blank text before a call", { output: [blank, item] }, [item]],
-  ["a call that was cut off", { output: [said, item], incomplete: "max_output_tokens" }, [said]],
+  ["a call that was cut off", { output: [said, thought, item], incomplete: "max_output_tokens" }, [said]],
 ])("is asked again with %s as the service accepts it", async (_, answer, sent) => {
   const { model, endpoint } = await modelOn(inTurn(answer));
   const asked = requestOf("go", tools);

@@ -244,22 +244,21 @@ function messageParam(message: Message): MessageParam[] {
 }
 
 /**
- * The blocks to send back, without texts of white space alone and calls without results, of a reply that was cut off. Each call
- * has an id of its own, and for input an object, which is empty if the input is none or too deep to be written as JSON.
+ * The blocks to send back, without texts of white space alone, thoughts at the end, and calls without results, of a reply that
+ * was cut off. Each call has an id of its own, and an object as input: an empty one if it has none, or one that is too deep.
  */
-function toNative(blocks: readonly JsonObject[], calls: readonly Call[]): unknown[] {
+function toNative(blocks: readonly JsonObject[], calls: readonly Call[]): JsonObject[] {
   const ids = calls.map(({ id }) => id);
-  return blocks.flatMap((block) => {
-    if (blankText.safeParse(block).success) return [];
+  const kept = blocks.flatMap((block): JsonObject[] => {
+    if (block.type === "text" && String(block.text).trim() === "") return [];
     const whole = isNestedDeeper(block, maxDepth + 1) ? { ...block, input: {} } : block;
     if (block.type !== "tool_use") return [whole];
     const { arguments: input } = readArguments(whole.input);
     const id = ids.shift();
     return id === undefined ? [] : [{ ...whole, id, input: isJsonObject(input) ? input : {} }];
   });
+  return kept.slice(0, kept.findLastIndex(({ type }) => !/thinking$/.test(String(type))) + 1);
 }
-
-const blankText = z.object({ type: z.literal("text"), text: z.string().regex(/^\s*$/) });
 
 const batchSchema = z.object({
   id: z.string().min(1),

@@ -74,20 +74,20 @@ export function openaiResponses(id: string, name: string, options: EndpointOptio
 }
 
 /**
- * The output to send back: each call with an id of its own and its arguments as text, no calls of a reply that was cut off, and
- * no messages of white space alone.
+ * The output to send back: each call with an id of its own and its arguments as text, no calls of a reply that was cut off, no
+ * messages of white space alone, and no reasoning that nothing follows.
  */
 function toNative(output: readonly JsonObject[], calls: readonly Call[]): JsonObject[] {
   const ids = calls.map(({ id }) => id);
-  return output.flatMap((item) => {
+  const kept = output.flatMap((item) => {
     const { type, content, arguments: args } = item;
     const texts = [content].flat().map((one) => (Object(one) as JsonObject).text ?? one);
     if (type === "message" && texts.every((one) => typeof one === "string" && one.trim() === "")) return [];
-    if (type !== "function_call" && type !== "custom_tool_call") return [item];
+    if (type !== "function_call") return [item];
     const call_id = ids.shift();
-    if (call_id === undefined) return [];
-    return [{ ...item, call_id, ...(type === "function_call" && { arguments: writeArguments(args) }) }];
+    return call_id === undefined ? [] : [{ ...item, call_id, arguments: writeArguments(args) }];
   });
+  return kept.slice(0, kept.findLastIndex(({ type }) => type !== "reasoning") + 1);
 }
 
 const deferredProbe: NamespaceTool.Function = { type: "function", name: "probe", defer_loading: true };
