@@ -168,6 +168,15 @@ describe("evals init", () => {
     expect(read("evals/notes.yaml")).toMatch(/env: \{ TOKEN: "\$\{TOKEN\}" \}/);
     expect(read("evals/notes.yaml")).not.toContain("secret-value");
   });
+
+  it("drafts a suite that starts the server that Claude Code keeps for the project", async () => {
+    rmSync(join(cwd, ".mcp.json"));
+    const home = makeFolder();
+    const projects = { [cwd]: { mcpServers: { notes: { command: "node", args: ["server.mjs"] } } } };
+    writeFileSync(join(home, ".claude.json"), JSON.stringify({ projects }));
+    expect((await evals(["init"], { cwd, env: { HOME: home } })).code).toBe(0);
+    expect((await evals(["run", "evals/notes.yaml", "--case", "read_note"], { cwd })).code).toBe(0);
+  });
 });
 
 describe("evals tools", () => {

@@ -241,12 +241,12 @@ export async function describeServer(
     return { ...values, ...referTo(Object.fromEntries(Object.entries(values).filter(isSecret))) };
   };
   const hideEnv = "config" in server ? hideAll : hideTyped;
-  const spec =
+  const { spec: given, dir } =
     "config" in server
-      ? (await resolveServer(server, target.name, target.dir, undefined, registration?.host)).spec
-      : "command" in server
-        ? { ...server, cwd: toProject.replace(/\/$/, "") }
-        : server;
+      ? await resolveServer(server, target.name, target.dir, undefined, registration?.host)
+      : { spec: server, dir: io.cwd };
+  const isHere = "command" in given && given.cwd === undefined && dir === io.cwd;
+  const spec = isHere ? { ...given, cwd: toProject.replace(/\/$/, "") } : given;
   const described =
     "command" in spec
       ? {
