@@ -303,12 +303,19 @@ export function countTriggerPhrases(description: string): number {
 
 const onlyWhen =
   /^\W*(?:(?:always |only |also )?(?:use[ds]?|load|invoke|activate|trigger|apply)s?\b|when(?:ever)?\b|do not|don't|not\b|never)/i;
+/** A situation that is the work itself: "Use when extracting tables", but not "when working with tables". */
+const whileDoing =
+  /^(?!\W*(?:do not|don't|not|never)\b).*?\b(?:when(?:ever)?|if) (?:you(?:'re| are) )?(?!(?:working|facing|dealing|having|using|needing|doing|getting|being|encountering|receiving|starting|completing|finishing)\b)\w+ing\b/is;
 const toDo = /\b(?:use|used|skill|helps?|guides?)\b[^.]{0,40}?\bto [a-z]{3,}/i;
 
-/** Whether a description says what a skill does, not only when: in a separate sentence, or as "use this to ...". */
+/**
+ * Whether a description says what a skill does, not only when: in a separate sentence, as "use this to ...", or as "use
+ * when extracting ...".
+ */
 export function saysWhatItDoes(description: string): boolean {
   const plain = normalizeText(description);
   if (toDo.test(plain.replace(/\buser\b[^.]*?\bto\b/g, "user"))) return true;
   const parts = plain.split(/[.;!?:](?:\s|$)|\n\n| [-–—]+ /);
-  return parts.some((part) => !onlyWhen.test(part) && (part.match(/[\p{L}\p{N}]+/gu) ?? []).length > 2);
+  const isLong = (part: string) => (part.match(/[\p{L}\p{N}]+/gu) ?? []).length > 2;
+  return parts.some((part) => isLong(part) && (!onlyWhen.test(part) || whileDoing.test(part)));
 }

@@ -161,6 +161,10 @@ export const skillCases: CasesOf<SkillSubject> = {
     clean: described(
       description,
       "Extract text from PDF files, fill forms. Use when working with PDF documents.",
+      "Guidance for visual design when building new pages.",
+      "Use skill if you are optimizing slow pipelines.",
+      "TRIGGER for authoring case plans as TypeScript.",
+      "Connector authoring. Triggers on element.json, or any request to edit a connector.",
       "Komprimiert Bilder auf eine Zielgröße und ist für Fotos gedacht.",
     ),
     violations: { "states the situation in which to use it": described("Compresses images to a target size.") },
@@ -170,11 +174,13 @@ export const skillCases: CasesOf<SkillSubject> = {
       description,
       "Use this skill to compress images.",
       "Guidelines for git commits: subject, body and trailers.",
+      "Use if porting a server from version 1 of the SDK to version 2.",
     ),
     violations: {
       "says what the skill does, not only when": described(
         "Use when the user has an image that is too large.",
         "Use this skill whenever the user asks about reviews. Do not use it for bugs.",
+        "Use when facing two or more independent tasks. Never use it if editing one file.",
       ),
       "more than two words": described("Image compression."),
     },

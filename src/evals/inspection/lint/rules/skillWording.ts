@@ -14,12 +14,16 @@ const charactersPerToken = 4;
 /** A rule that holds if `isKept`. */
 type Requirement<Part> = RuleHead & { fix: string; isKept(part: Part): boolean; message: string };
 
+/** How descriptions of skills state a situation, beside the ways of tools: "When ...", "Triggers on", "when building". */
+const situation =
+  /(?:^|[.!?]\s+)(?:when|whenever|if|for \w+ing)\b|\b(?:use|load|apply|invoke) (?:the )?skill (?:for|if|when|whenever|to)\b|\b(?:triggers?|activates?|invoked?|consult) (?:before|for|if|on|when|whenever)\b|\bwhen(?:ever)? \w+ing\b/i;
+
 /** What a description must say, if it is English. */
 const descriptionTable: readonly Requirement<string>[] = [
   {
     id: "skill-description-when",
     why: "A model loads a skill when the situation matches its description; without one, the skill stays unused.",
-    isKept: (text) => saysWhenToUse(text) || /(?:^|[.!?]\s+)(?:when|whenever|if)\b/i.test(text),
+    isKept: (text) => saysWhenToUse(text) || situation.test(text),
     message: "The description does not say when to use the skill.",
     fix: 'Add the situation: "Use this when the user ...".',
   },
