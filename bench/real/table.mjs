@@ -47,7 +47,9 @@ function measureDrop(base, head, ids, orders) {
 function playChecks({ model, answers }, from, to) {
   const ids = idsOf(serverOf(from));
   const arms = { base: new ListAnswers(answers, from), head: new ListAnswers(answers, to) };
-  const orders = arms.base.ordersWith(arms.head, ids);
+  // With one answer for each order, both arms of an unchanged list would draw the same ones.
+  const varies = (order) => from !== to || ids.every((id) => arms.base.byCase.get(id).get(order).length > 1);
+  const orders = arms.base.ordersWith(arms.head, ids).filter(varies);
   if (orders.length < leastOrders) return undefined;
   const kinds = repeat((r) => {
     const random = seededRandom(deriveSeed(1, model, from, to, r));
