@@ -1,7 +1,11 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findNamedSkills, findOfferedSkills } from "../../../src/evals/experiments/workspace/skills.ts";
+import {
+  findNamedSkills,
+  findOfferedSkills,
+  makeSkillSuites,
+} from "../../../src/evals/experiments/workspace/skills.ts";
 import type { HostName } from "../../../src/evals/servers/host.ts";
 import { anIo } from "../../fakes/io.ts";
 import { skillText, workspace } from "../../input/skills/workspace.ts";
@@ -44,6 +48,31 @@ describe("the skills that are offered with a package", () => {
     expect(await offeredWith(folder, ".", "skills/one")).toMatchObject({ offered: ["one", "two"] });
     expect(await offeredWith(folder, "skills/one", ".")).toMatchObject({ offered: ["one"] });
   });
+});
+
+it("says once of all skills that their expected behavior is not graded without a judge", async () => {
+  const evals = (...steps: string[]) =>
+    JSON.stringify({ evals: [{ id: 1, prompt: "Do it", should_trigger: true, expected_behavior: steps }] });
+  const folder = workspace({
+    "skills/one/SKILL.md": skillText("one"),
+    "skills/one/evals/evals.json": evals("It writes a file", "It says so"),
+    "skills/two/SKILL.md": skillText("two"),
+    "skills/two/evals/evals.json": evals("It asks first"),
+    "skills/three/SKILL.md": skillText("three"),
+    "skills/three/evals/evals.json": evals(),
+  });
+  const io = anIo({ cwd: folder });
+  const paths = ["skills/one", "skills/two", "skills/three"];
+  const warn = async (judge?: string) =>
+    (await makeSkillSuites(await findNamedSkills(paths, undefined, io), { judge }, io)).warnings;
+  expect(await warn("anthropic:x")).toEqual([]);
+  expect(await warn()).toEqual([
+    {
+      severity: "warning",
+      message: "The expected behavior of 2 skills (3 sentences) is not graded, only whether they are loaded: one, two.",
+      hint: "Name a judge with --judge <model>.",
+    },
+  ]);
 });
 
 describe("the skills of hosts", () => {

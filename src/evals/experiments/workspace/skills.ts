@@ -1,15 +1,17 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
+import { sumOf } from "../../base/collections.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { EvalsError, type Location, type Problem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
-import type { SkillEval, SkillPackage, SkillRoot } from "../../base/types/skill.ts";
+import type { SkillPackage, SkillRoot } from "../../base/types/skill.ts";
 import type { Case, Suite } from "../../base/types/suite.ts";
 import { findOfferedFolder, realPath } from "../../input/parsing/folders.ts";
 import type { Discovery } from "../../input/skills/discover.ts";
 import { readSkillEvals } from "../../input/skills/evals.ts";
 import type { Hidden, HostRules, HostSkills } from "../../input/skills/hosts.ts";
 import { buildSkillSuite } from "../../input/suites/skillSuite.ts";
+import { count } from "../../reports/format.ts";
 import type { HostName } from "../../servers/host.ts";
 
 /** Which skills to find, as which host, and whether to judge their expected behavior. */
@@ -179,6 +181,7 @@ export async function makeSkillSuites(
   const errors: EvalsError[] = [];
   const { redact } = knownSecrets(io.env);
   const taken = new Map<string, SkillPackage>();
+  const ungraded: { skill: SkillPackage; sentences: number }[] = [];
   // A named package may also be among those that hosts load: print each warning once.
   made.warnings.push(...new Set(offered.flatMap(({ warnings }) => warnings)));
   for (const { skills, folders, subjects } of offered) {
@@ -196,9 +199,12 @@ export async function makeSkillSuites(
       const suites = measures.flatMap((measure) => buildSkillSuite(skill, read.evals, measure, folders, redact) ?? []);
       made.suites.push(...suites);
       for (const { name } of suites) made.skills.set(name, skills);
-      made.warnings.push(...read.warnings, ...(judge === undefined ? describeUngraded(skill, read.evals) : []));
+      made.warnings.push(...read.warnings);
+      const sentences = sumOf(read.evals, ({ expectedBehavior }) => expectedBehavior.length);
+      if (judge === undefined && sentences > 0) ungraded.push({ skill, sentences });
     }
   }
+  made.warnings.push(...describeUngraded(ungraded));
   if (errors.length > 0) throw EvalsError.all(errors);
   return made;
 }
@@ -208,11 +214,20 @@ function duplicateName({ name, file }: SkillPackage, other: SkillPackage): Probl
   return { severity: "warning", message, hint: "Rename one of them, or give its path.", location: { file } };
 }
 
-function describeUngraded({ name, file }: SkillPackage, evals: readonly SkillEval[]): Problem[] {
-  const sentences = evals.reduce((sum, { expectedBehavior }) => sum + expectedBehavior.length, 0);
-  if (sentences === 0) return [];
-  const message = `The expected behavior of the skill "${name}" (${sentences} ${sentences === 1 ? "sentence" : "sentences"}) is not graded, only whether it is loaded.`;
-  return [{ severity: "warning", message, hint: "Name a judge with --judge <model>.", location: { file } }];
+function describeUngraded(ungraded: readonly { skill: SkillPackage; sentences: number }[]): Problem[] {
+  const [first, ...others] = ungraded.map(({ skill }) => skill);
+  if (!first) return [];
+  const sentences = count(
+    sumOf(ungraded, (one) => one.sentences),
+    "sentence",
+  );
+  const names = ungraded.map(({ skill }) => skill.name).join(", ");
+  const message =
+    others.length === 0
+      ? `The expected behavior of the skill "${first.name}" (${sentences}) is not graded, only whether it is loaded.`
+      : `The expected behavior of ${ungraded.length} skills (${sentences}) is not graded, only whether they are loaded: ${names}.`;
+  const location = others.length === 0 && { location: { file: first.file } };
+  return [{ severity: "warning", message, hint: "Name a judge with --judge <model>.", ...location }];
 }
 
 /** Adds the hash of its skills to the judged cases of a suite, whose results depend on the skills' instructions. */
