@@ -70,7 +70,10 @@ describe("a case", () => {
       `expect: { tool: ${written} }`,
       `3:21 "tool" must be text or a list of text, got ${written}. Put it in quotes: "${written}".`,
     ]),
-    ["expect: { tool: 12345678901234567890 }", '3:21 "tool": must be text, so put the number in quotes.'],
+    [
+      "expect: { tool: 12345678901234567890 }",
+      '3:21 "tool" must be text, got 12345678901234567890. Put it in quotes: "12345678901234567890".',
+    ],
     ["expect: { tool: [x, &a 2.50] }", '3:28 "tool[1]" must be text, got 2.50. Put it in quotes: "2.50".'],
     [
       "expect: { tool: false }",

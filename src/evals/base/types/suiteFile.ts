@@ -19,14 +19,13 @@ export type ResultMatcher = z.infer<typeof resultMatcherSchema>;
 
 /** Not a whole number beyond 2^53, which is read as a marked text. */
 const isText = (text: string): boolean => !isMarked(text);
-const quoteIt = "must be text, so put the number in quotes";
-const nonEmpty = z.string().min(1).refine(isText, quoteIt);
+const nonEmpty = z.string().min(1).refine(isText);
 const positive = z.number().int().min(1);
 const share = z.number().min(0).max(1);
 const turnLimit = positive.max(100);
 const oneOrMore = z.union([nonEmpty, z.array(nonEmpty).min(1)]);
 /** A message of a user. Services refuse one of white space alone. */
-const userText = z.string().regex(/\S/, "must not be blank").refine(isText, quoteIt);
+const userText = z.string().regex(/\S/, "must not be blank").refine(isText);
 
 const acceptableSchema = oneOrMore.describe(
   "Tools that may be called instead: the trial passes, and is counted as substituted; `args` and `result` do not apply",

@@ -217,10 +217,8 @@ function duplicateName({ name, file }: SkillPackage, other: SkillPackage): Probl
 function describeUngraded(ungraded: readonly { skill: SkillPackage; sentences: number }[]): Problem[] {
   const [first, ...others] = ungraded.map(({ skill }) => skill);
   if (!first) return [];
-  const sentences = count(
-    sumOf(ungraded, (one) => one.sentences),
-    "sentence",
-  );
+  const total = sumOf(ungraded, ({ sentences }) => sentences);
+  const sentences = count(total, "sentence");
   const names = ungraded.map(({ skill }) => skill.name).join(", ");
   const message =
     others.length === 0

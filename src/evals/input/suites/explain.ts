@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { didYouMean } from "../../base/text/nearest.ts";
 import { type Problem, typeNames } from "../../base/types/errors.ts";
-import { getAtPath, isJsonObject, type Json, type Path, writeExactJson } from "../../base/types/json.ts";
+import { getAtPath, isJsonObject, isMarked, type Json, type Path, writeExactJson } from "../../base/types/json.ts";
 import type { ParsedFile } from "../parsing/json.ts";
 
 /** A problem with the value (or the key) at a path, before its place in the file is known. */
@@ -84,6 +84,7 @@ function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, pat
   if (value === undefined && steps.length > 0) return [reportMissing(at)];
   const problem = (message: string, hint?: string): PathProblem[] => [{ path: at, message, hint }];
   const mustBe = (what: string, hint?: string) => reportType(at, what, value, hint);
+  if (isMarked(value)) return mustBe("text");
   switch (issue.code) {
     case "invalid_type": {
       const isListOfCases = at.length === 0 && Array.isArray(value) && listKnownKeys(schema).includes("cases");
@@ -119,7 +120,8 @@ function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, pat
 
 /** The problem that a value has another type. A text without its quotes gets a hint, if there is no other. */
 export function reportType(path: Path, what: string, value: Json | undefined, hint?: string): PathProblem[] {
-  const literal = ["number", "boolean"].includes(typeof value) ? String(value) : undefined;
+  const isLiteral = ["number", "boolean"].includes(typeof value) || isMarked(value);
+  const literal = isLiteral ? describeValue(value) : undefined;
   const quoted = literal !== undefined && what.startsWith("text") ? `Put it in quotes: "${literal}".` : undefined;
   const message = `${quotePath(path)} must be ${what}, got ${describeValue(value)}.`;
   return [{ path, message, hint: hint ?? quoted, literal }];
