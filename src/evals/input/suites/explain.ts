@@ -84,7 +84,7 @@ function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, pat
   if (value === undefined && steps.length > 0) return [reportMissing(at)];
   const problem = (message: string, hint?: string): PathProblem[] => [{ path: at, message, hint }];
   const mustBe = (what: string, hint?: string) => reportType(at, what, value, hint);
-  if (isMarked(value)) return mustBe("text");
+  if (issue.code === "custom" && isMarked(value)) return mustBe("text");
   switch (issue.code) {
     case "invalid_type": {
       const isListOfCases = at.length === 0 && Array.isArray(value) && listKnownKeys(schema).includes("cases");
