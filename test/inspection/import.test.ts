@@ -47,6 +47,38 @@ it("writes a suite that loads, and prints what was kept, what was not, and expec
   ]);
 });
 
+it.each([
+  [
+    "promptfoo",
+    `prompts: ["Show {{id}}"]
+tests:
+  - vars: { id: 9007199254740993 }
+    assert:
+      - { type: "trajectory:tool-args-match", value: { name: get, args: { id: 9007199254740993, ids: [-12345678901234567890] } } }
+  - description: by code
+    vars: { id: 1 }
+    assert:
+      - { type: "trajectory:tool-used", value: [9007199254740993, get] }
+      - { type: javascript, value: "JSON.parse(output[0].function.arguments).id === 9007199254740993" }
+`,
+    "promptfoo.yaml",
+  ],
+  [
+    "bfcl",
+    '{"id": "a", "question": [[{"role": "user", "content": "Show it"}]], "function": [{"name": "get", "parameters": {"type": "dict", "properties": {"id": {"type": "integer", "maximum": 9223372036854775807}}}}], "ground_truth": [{"get": {"id": [9007199254740993]}}]}',
+    "bfcl.json",
+  ],
+])("keeps every digit of the numbers in %s", async (format, text, source) => {
+  const { cwd, run } = open({ [source]: text });
+  const { code, printed, errors } = await run();
+  expect([code, errors]).toEqual([0, ""]);
+  const file = `evals/imported/${format}.yaml`;
+  expect(`${printed}\n${readFileSync(join(cwd, file), "utf8")}`).toMatchSnapshot();
+  const { suites, warnings } = await loadSuites([file], { cwd });
+  expect(warnings).toEqual([]);
+  expect(JSON.stringify(suites[0]?.cases.map(({ tools }) => tools))).not.toContain('maximum":"');
+});
+
 it("writes nothing once it was interrupted", async () => {
   const { cwd, run } = open({ "prompts.md": table });
   expect(await run({}, true)).toMatchObject({ code: 130, printed: "" });

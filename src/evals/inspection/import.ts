@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { Document, isMap } from "yaml";
+import { Document, isMap, visit } from "yaml";
 import * as z from "zod";
 import { getOrAdd, groupBy } from "../base/collections.ts";
 import { writeOutput } from "../base/files/files.ts";
@@ -10,7 +10,7 @@ import { cut } from "../base/text/text.ts";
 import { type ExitCode, exitCodes, formatProblem, type Location, usageError } from "../base/types/errors.ts";
 import { locationSchema } from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
-import type { Json } from "../base/types/json.ts";
+import { isMarked, type Json, writeExactJson } from "../base/types/json.ts";
 import type { CaseFile, SuiteFile } from "../base/types/suiteFile.ts";
 import type { Tool } from "../base/types/tool.ts";
 import { type FormatFiles, findImports } from "../input/imports/find.ts";
@@ -181,6 +181,12 @@ const describeLeftOut = ({ location, name, reason }: Extract<ImportedCase, { kin
 function renderImport(suite: SuiteFile, cases: readonly ImportedCase[], sources: readonly string[]): string {
   const kept = cases.filter((one) => one.kind === "kept");
   const document = new Document(suite, { aliasDuplicateObjects: false });
+  // A number that JavaScript does not have is written with all its digits.
+  visit(document, {
+    Scalar: (_, node) => {
+      if (isMarked(node.value as Json)) node.value = BigInt(writeExactJson(node.value));
+    },
+  });
   document.commentBefore = ` Written by \`evals import\` from ${some(sources)}.${suite.server ? "" : "\n Name the server: server: { command: ..., args: [...] }"}`;
   for (const [at, { losses, location }] of kept.entries()) {
     const item = document.getIn(["cases", at]);

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { EvalsError } from "../../../src/evals/base/types/errors.ts";
+import { writeExactJson } from "../../../src/evals/base/types/json.ts";
 import { type ParsedFile, type ParseOptions, parseJson } from "../../../src/evals/input/parsing/json.ts";
 
 /** The file of a JSON text, or the messages of its errors. */
@@ -181,6 +182,15 @@ describe("lenient JSON", () => {
     const file = parseJson(text, "s.json", lenient);
     expect(file.location(["a", 1])).toEqual({ file: "s.json", line: 2, column: 27 });
   });
+
+  it.each(['{ // "\n "a": [9007199254740993, "9", 1e3], }', '{ "a": [9007199254740993, "9", 1e3] }'])(
+    "keeps every digit on request, as strict JSON does: %j",
+    (text) => {
+      const { value } = parseJson(text, "s.json", { ...lenient, exact: true });
+      expect(writeExactJson(value)).toBe('{"a":[9007199254740993,"9",1000]}');
+      expect(getValue(text, lenient)).toEqual({ a: [9007199254740992, "9", 1000] });
+    },
+  );
 
   it("makes an ordinary member of __proto__, and keeps the last of equal keys", () => {
     expect(Object.keys(getValue('{"__proto__": {"a": 1}, /**/ "b": 1, "b": 2}', lenient) as object)).toEqual([

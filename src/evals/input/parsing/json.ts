@@ -5,10 +5,11 @@ import {
   type ParseErrorCode,
   parseTree,
   printParseErrorCode,
+  stripComments,
   visit,
 } from "jsonc-parser";
 import { EvalsError, type Location, messageOf, type Problem, usageError } from "../../base/types/errors.ts";
-import { type Json, type Path, parseExactJson } from "../../base/types/json.ts";
+import { type Json, markWholes, type Path, parseExactJson } from "../../base/types/json.ts";
 
 /** The content of a JSON or YAML file, with the position of every value in it. */
 export type ParsedFile = {
@@ -25,6 +26,8 @@ export type ParsedFile = {
 export type ParseOptions = {
   /** For files that other programs write: JSON may have comments, the last of several equal keys wins. */
   lenient?: boolean;
+  /** Keep every digit of large whole numbers in lenient files, as in others. */
+  exact?: boolean;
 };
 
 /** The maximum nesting depth: more than any file needs, and few enough levels for code that recurses over the value. */
@@ -78,7 +81,7 @@ export function parseJson(text: string, file: string, options: ParseOptions = {}
   const fail: Fail = (problems) => {
     throw new EvalsError(problems.map(toProblem));
   };
-  const { value, problems } = options.lenient ? parseLenient(text, fail) : parseStrict(text, fail);
+  const { value, problems } = options.lenient ? parseLenient(text, options, fail) : parseStrict(text, fail);
   let tree: Node | undefined;
   return {
     file,
@@ -120,12 +123,13 @@ function parseStrict(text: string, fail: Fail): Parsed {
   }
 }
 
-function parseLenient(text: string, fail: Fail): Parsed {
+function parseLenient(text: string, options: ParseOptions, fail: Fail): Parsed {
+  const { exact = false } = options;
   try {
-    return { value: JSON.parse(text) as Json, problems: [] };
+    return { value: exact ? parseExactJson(text) : (JSON.parse(text) as Json), problems: [] };
   } catch {
-    checkJson(text, { lenient: true }, fail);
-    const root = parseTree(text, [], { allowTrailingComma: true });
+    checkJson(text, options, fail);
+    const root = parseTree(exact ? markWholes(stripComments(text)) : text, [], { allowTrailingComma: true });
     // Goes through a string so that a key `__proto__` becomes an ordinary member, as in `JSON.parse`.
     return { value: root ? (JSON.parse(JSON.stringify(getNodeValue(root))) as Json) : null, problems: [] };
   }

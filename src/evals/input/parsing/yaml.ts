@@ -57,7 +57,7 @@ export function parseYaml(text: string, file: string, options: ParseOptions = {}
   const byLine = groupBy(problems.map(toProblem), ({ location }) => `${location?.line}`);
   if (problems.length > 0) throw new EvalsError([...byLine.values()].flatMap(([first]) => first ?? []));
   if (!root) throw createEmptyFileError(file);
-  const tree = new YamlTree(root, maxDepth, !options.lenient);
+  const tree = new YamlTree(root, maxDepth, !options.lenient || options.exact === true);
   const { value } = tree;
   const found = tree.problems.map(toProblem);
   if (tree.problems.some(({ fatal }) => fatal || options.lenient)) throw new EvalsError(found);

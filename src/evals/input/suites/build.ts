@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { basename, dirname, extname, resolve } from "node:path";
 import { defined, getOrAdd } from "../../base/collections.ts";
 import { defaultPolicy } from "../../base/types/flagValues.ts";
-import { canonicalJson, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
+import { canonicalJson, type Json, type JsonObject, type Path, toNumbers } from "../../base/types/json.ts";
 import type { EvalFile } from "../../base/types/skill.ts";
 import type { Case, Expectation, ExpectedCall, Suite } from "../../base/types/suite.ts";
 import type { CaseFile } from "../../base/types/suiteFile.ts";
@@ -84,7 +84,11 @@ type InlineTools = NonNullable<CaseFile["tools"]>;
 function shareEqualLists(): (tools: InlineTools) => readonly Tool[] {
   const lists = new Map<string, readonly Tool[]>();
   return (tools) => {
-    const convert = () => tools.map(({ description, ...tool }) => ({ ...tool, ...defined({ description }) }));
+    const convert = () =>
+      (toNumbers(tools as Json) as InlineTools).map(({ description, ...tool }) => ({
+        ...tool,
+        ...defined({ description }),
+      }));
     return getOrAdd(lists, JSON.stringify(tools), convert);
   };
 }

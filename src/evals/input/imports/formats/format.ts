@@ -1,5 +1,13 @@
 import { type Location, usageError } from "../../../base/types/errors.ts";
-import { getAtPath, isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
+import {
+  getAtPath,
+  isJsonObject,
+  isMarked,
+  type Json,
+  type JsonObject,
+  type Path,
+  writeExactJson,
+} from "../../../base/types/json.ts";
 import { matcherSchema } from "../../../base/types/matcher.ts";
 import type { CaseFile, DispatchRules } from "../../../base/types/suiteFile.ts";
 import type { ParsedFile } from "../../parsing/json.ts";
@@ -124,7 +132,7 @@ export function keepJudged(
 
 /** Parses a YAML or JSON file of another tool. Throws EvalsError with the place. */
 export function parseData({ text, file }: SourceFile): Promise<ParsedFile> {
-  return parseText(text, file, { lenient: true });
+  return parseText(text, file, { lenient: true, exact: true });
 }
 
 /** The objects of the list at a path, each with its path. Throws EvalsError with the place of any other value. */
@@ -143,7 +151,7 @@ export function malformed(parsed: ParsedFile, path: Path, message: string) {
 }
 
 export const asText = (value: Json | undefined): string | undefined =>
-  typeof value === "string" && value.trim() !== "" ? value : undefined;
+  typeof value === "string" && value.trim() !== "" && !isMarked(value) ? value : undefined;
 
 /** The items of a list, or the only one; none where there is no value. */
 export const asList = (value: Json | undefined): Json[] => [value ?? []].flat();
@@ -151,9 +159,9 @@ export const asList = (value: Json | undefined): Json[] => [value ?? []].flat();
 /** A text, or the texts of a list. Other entries are named in `losses`, as entries of `what`. */
 export function readTexts(value: Json | undefined, what: string, losses: Loss[]): string[] {
   const all = asList(value).filter((one) => typeof one !== "string" || one.trim() !== "");
-  for (const one of all.filter((other) => typeof other !== "string"))
-    losses.push({ what: `an entry of "${what}" that is not text`, detail: JSON.stringify(one) });
-  return all.filter((one) => typeof one === "string");
+  for (const one of all.filter((other) => asText(other) === undefined))
+    losses.push({ what: `an entry of "${what}" that is not text`, detail: writeExactJson(one) });
+  return all.flatMap((one) => asText(one) ?? []);
 }
 
 export const asObject = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});

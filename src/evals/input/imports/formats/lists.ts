@@ -1,4 +1,11 @@
-import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
+import {
+  isJsonObject,
+  isMarked,
+  type Json,
+  type JsonObject,
+  parseExactJson,
+  writeExactJson,
+} from "../../../base/types/json.ts";
 import type { CaseFile } from "../../../base/types/suiteFile.ts";
 import {
   asList,
@@ -102,7 +109,7 @@ export const listFormats: readonly Format[] = [
       const all = { calls: tools.map((tool) => ({ tool })), order: "any" as const };
       const expect = only === undefined ? { tool: "none" } : others.length === 0 ? { tool: only } : all;
       // Their harness sends the context as a message of the user.
-      const before = `My previous interaction with the assistant: ${JSON.stringify(context)}`;
+      const before = `My previous interaction with the assistant: ${writeExactJson(context ?? null)}`;
       const messages = [before, query].map((content) => ({ role: "user" as const, content }));
       return {
         content: { ...(isGiven(context) && { messages }), ...(isGiven(expectedTools) && { expect }) },
@@ -290,7 +297,7 @@ export const bfcl: Format = {
       if (line.trim() === "") return [];
       const location = { file, line: at + 1 };
       try {
-        return [readEntry(asObject(JSON.parse(line) as Json), location)];
+        return [readEntry(asObject(parseExactJson(line)), location)];
       } catch {
         return [leaveOut({ name: `line ${at + 1}`, location, losses: [] }, "the line is not JSON")];
       }
@@ -338,7 +345,7 @@ function acceptAny(accepted: Json): Json {
 
 /** Texts are compared without case. The members of an object are lists of accepted values again. */
 function acceptOne(value: Json): Json {
-  if (typeof value === "string") return { $ignoreCase: value };
+  if (typeof value === "string" && !isMarked(value)) return { $ignoreCase: value };
   if (Array.isArray(value)) return value.map(acceptOne);
   return isJsonObject(value) ? toObject(acceptMembers(value)) : toLiteral(value);
 }
