@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { EvalsError } from "../../src/evals/base/types/errors.ts";
-import { findEntry, hostFileTitles, isHostFile, readHostFile } from "../../src/evals/input/hostFiles.ts";
+import { findEntry, hostFileTitles, isHostFile, listEnabled, readHostFile } from "../../src/evals/input/hostFiles.ts";
 import { resolveServer } from "../../src/evals/servers/spec.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "evals-host-files-"));
@@ -276,6 +276,42 @@ describe("the servers that Claude Code keeps for projects", () => {
     expect(() => findEntry(found, "far")).toThrow(
       `It is registered for another project: ${dir}. Registered: user, mine.`,
     );
+  });
+});
+
+// As Claude Code 2.1.330 and Gemini CLI 0.61.0 do, where they are started in a folder with these files.
+describe("the servers that a user turned off by name", () => {
+  const [a, b, c] = [program, program, program];
+  const enabledOf = async (file: string, content: object) =>
+    listEnabled(await readHostFile(write(file, content), join(dir, "off")));
+
+  it("are off in the project for which Claude Code keeps them, whoever registered them", async () => {
+    const projects = {
+      [join(dir, "off")]: { mcpServers: { b, c }, disabledMcpServers: ["a", "c", "gone", 5] },
+      [dir]: { disabledMcpServers: ["b"] },
+    };
+    expect(await enabledOf("home/.claude.json", { mcpServers: { a, d: a }, projects })).toEqual(["d", "b"]);
+    projects[join(dir, "off")] = { mcpServers: { b, c }, disabledMcpServers: "b" as never };
+    expect(await enabledOf("home/.claude.json", { mcpServers: { a }, projects })).toEqual(["a", "b", "c"]);
+  });
+
+  it("are off in .mcp.json by the settings that the project commits, and can be named nevertheless", async () => {
+    write("off/.claude/settings.json", { disabledMcpjsonServers: ["b"], enabledMcpjsonServers: ["a"] });
+    write("off/.claude/settings.local.json", { disabledMcpjsonServers: ["a"] });
+    const content = { mcpServers: { a, b, c } };
+    expect(await enabledOf("off/.mcp.json", content)).toEqual(["a", "c"]);
+    expect(await enabledOf("off/.cursor/mcp.json", content)).toEqual(["a", "b", "c"]);
+    expect((await resolveIn("off/.mcp.json", content, "b")).spec).toEqual(program);
+    write("off/.claude/settings.json", "{ oops");
+    expect(await enabledOf("off/.mcp.json", content)).toEqual(["a", "b", "c"]);
+  });
+
+  it.each([
+    [{ excluded: ["b"] }, ["a", "c"]],
+    [{ allowed: ["a", "b"], excluded: ["b"] }, ["a"]],
+    [{ allowed: "a" }, ["a", "b", "c"]],
+  ])("are off by %j of Gemini CLI", async (mcp, enabled) => {
+    expect(await enabledOf("off/.gemini/settings.json", { mcpServers: { a, b, c }, mcp })).toEqual(enabled);
   });
 });
 

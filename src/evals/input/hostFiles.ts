@@ -2,8 +2,8 @@ import { basename, dirname, join, resolve, sep } from "node:path";
 import { didYouMean } from "../base/text/nearest.ts";
 import { cut } from "../base/text/text.ts";
 import { type EvalsError, type Location, type Problem, usageError } from "../base/types/errors.ts";
-import { getAtPath, isJsonObject, type Json, type JsonObject, type Path } from "../base/types/json.ts";
-import { readParsed } from "./parsing/read.ts";
+import { getAtPath, isJsonObject, type Json, type JsonObject, type Path, parseJsonText } from "../base/types/json.ts";
+import { maxBytes, readParsed, readText } from "./parsing/read.ts";
 
 // All that differs between the configuration files of hosts: where they are, where they register servers, and how an entry
 // is written. The rest of the program reads one form, that of `.mcp.json`, with the filter of tools and what is not
@@ -98,6 +98,23 @@ const listProjects = (value: Json) =>
     return { folder, servers: findServers(value, ["projects", folder])?.servers ?? [] };
   });
 
+/**
+ * The servers that are turned off by name: by Claude Code for the project that it keeps as `own`; those of `.mcp.json`, in
+ * the settings that a project commits for it; and by lists of Gemini CLI.
+ */
+function listTurnedOff(value: Json, path: string, own: string | undefined, names: readonly string[]): string[] {
+  const committed = basename(path) === ".mcp.json" && readText(join(dirname(path), ".claude/settings.json"), maxBytes);
+  const settings = (committed && "text" in committed && parseJsonText(committed.text)) || null;
+  const lists = [
+    own === undefined ? undefined : getAtPath(value, ["projects", own, "disabledMcpServers"]),
+    getAtPath(settings, ["disabledMcpjsonServers"]),
+    getAtPath(value, ["mcp", "excluded"]),
+  ];
+  const off = lists.filter(Array.isArray).flat();
+  const allowed = getAtPath(value, ["mcp", "allowed"]);
+  return names.filter((name) => off.includes(name) || (Array.isArray(allowed) && !allowed.includes(name)));
+}
+
 /** Whether the content of a file registers servers with a host. */
 export const isHostFile = (value: Json) =>
   findServers(value) !== undefined || listProjects(value).some(({ servers }) => servers.length > 0);
@@ -149,6 +166,7 @@ export async function readHostFile(file: string, dir: string, shown = resolve(di
     const hint = 'Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }.';
     throw usageError('The file registers no servers under "mcpServers", or as another host does.', hint, location([]));
   }
+  const off = listTurnedOff(value, path, own?.folder, [...servers.keys()]);
   const locate = ([name, ...inside]: readonly (string | number)[]) =>
     location(name === undefined ? root : [...(servers.get(String(name)) ?? root), ...inside]);
   const read = ([name, at]: Registered[number]) => {
@@ -156,7 +174,7 @@ export async function readHostFile(file: string, dir: string, shown = resolve(di
     const asked = Array.isArray(list) ? list.filter(isJsonObject) : [];
     const project =
       own && at.includes(own.folder) ? { dir: resolve(own.folder), isOfProject: true } : locateProject(path);
-    const context = { path, project, inputs: asked, location: location(at) };
+    const context = { path, project, inputs: asked, isOff: off.includes(name), location: location(at) };
     return [name, readEntry(name, getAtPath(value, at) ?? null, context)] as const;
   };
   return { file: shown, path, entries: new Map([...servers].map(read)), others, location: locate };
@@ -219,7 +237,13 @@ const types: Record<string, "stdio" | "http" | "sse"> = {
   streamablehttp: "http",
 };
 
-type EntryContext = { path: string; project: Project; inputs: readonly JsonObject[]; location: Location };
+type EntryContext = {
+  path: string;
+  project: Project;
+  inputs: readonly JsonObject[];
+  isOff: boolean;
+  location: Location;
+};
 
 /** An entry in the form of `.mcp.json`, with the references that only hosts know as environment variables. */
 function readEntry(name: string, raw: Json, { location, ...context }: EntryContext): HostEntry {
@@ -254,7 +278,7 @@ function readEntry(name: string, raw: Json, { location, ...context }: EntryConte
     const texts = values.map(([key, value]) => [key, typeof value === "number" ? `${value}` : value] as const);
     if (more.length + given.length > 0) entry[field] = Object.fromEntries([...texts, ...more]);
   }
-  if (written.disabled === true || written.enabled === false) entry.disabled = true;
+  if (context.isOff || written.disabled === true || written.enabled === false) entry.disabled = true;
   const known = new Set([...Object.values(fields), ...Object.values(forwarded), ...Object.values(filters)].flat());
   for (const field of Object.keys(raw))
     if (!known.has(field) && !irrelevant.includes(field)) warn(`"${field}" is not supported, and is ignored.`);
