@@ -158,16 +158,24 @@ export const skillCases: CasesOf<SkillSubject> = {
     },
   },
   "skill-description-when": {
-    clean: described(
-      description,
-      "Extract text from PDF files, fill forms. Use when working with PDF documents.",
-      "Guidance for visual design when building new pages.",
-      "Use skill if you are optimizing slow pipelines.",
-      "TRIGGER for authoring case plans as TypeScript.",
-      "Connector authoring. Triggers on element.json, or any request to edit a connector.",
-      "Komprimiert Bilder auf eine Zielgröße und ist für Fotos gedacht.",
-    ),
-    violations: { "states the situation in which to use it": described("Compresses images to a target size.") },
+    clean: [
+      ...described(
+        description,
+        "Extract text from PDF files, fill forms. Use when working with PDF documents.",
+        "Guidance for visual design when building new pages.",
+        "Use skill if you are optimizing slow pipelines.",
+        "TRIGGER for authoring case plans as TypeScript.",
+        "Connector authoring. Triggers on element.json, or any request to edit a connector.",
+        "Komprimiert Bilder auf eine Zielgröße und ist für Fotos gedacht.",
+      ),
+      aSkillOf({ description: "Compresses images to a target size", when_to_use: "When a photo is too large." }),
+    ],
+    violations: {
+      "states the situation in which to use it": [
+        ...described("Compresses images to a target size."),
+        aSkillOf({ description: "Compresses images to a target size.", when_to_use: true }),
+      ],
+    },
   },
   "skill-description-what": {
     clean: described(

@@ -1,7 +1,14 @@
 import { quote } from "../../../base/text/text.ts";
 import type { Path } from "../../../base/types/json.ts";
 import type { SkillDocument } from "../../../base/types/skill.ts";
-import { countTriggerPhrases, isEnglish, saysWhatItDoes, saysWhenNotToUse, saysWhenToUse } from "../language.ts";
+import {
+  countTriggerPhrases,
+  isEnglish,
+  readText,
+  saysWhatItDoes,
+  saysWhenNotToUse,
+  saysWhenToUse,
+} from "../language.ts";
 import { defineRules, type RuleHead, type SkillSubject } from "../rule.ts";
 
 const docs = "docs/lint-rules.md";
@@ -95,9 +102,11 @@ export const skillWordingRules = defineRules<SkillSubject>(docs, [
     ...head,
     docs: writing,
     at: ["frontMatter", "description"],
-    find({ package: { description } }: SkillSubject) {
+    find({ package: { description, document } }: SkillSubject) {
+      // Claude Code shows `when_to_use` behind the description.
+      const shown = [description, readText(document.frontMatter.when_to_use)].filter(Boolean).join(". ");
       // The rest is not read: skill-description-length reports longer descriptions.
-      const start = description.slice(0, limits.description);
+      const start = shown.slice(0, limits.description);
       return start.trim() !== "" && isEnglish(start) && !isKept(start) && message;
     },
   })),
