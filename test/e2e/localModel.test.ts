@@ -91,6 +91,33 @@ describe.skipIf(!found)("a local model", () => {
     expect(first?.flatMap(({ verdict }) => (verdict?.grade === "pass" ? [1] : [])).length).toBeGreaterThan(0);
   });
 
+  it("answers alike to a list that it read whole, and to one whose beginning it knew", () => {
+    mkdirSync(join(dir, "alike"));
+    const others = Array.from({ length: 12 }, (_, at) => ({ name: `other_${at}`, description: "Does other work." }));
+    const cases = [{ id: "read", input: queries.read[0], expect: { tool: "read_text_file" } }];
+    for (const [name, description] of Object.entries({ before: "Reads a file.", edited: "Opens any file." })) {
+      const tools = [...others, { name: "read_text_file", description }];
+      const listed = tools.map((tool) => ({ ...tool, inputSchema: { properties: { path: { type: "string" } } } }));
+      writeFileSync(join(dir, `alike/${name}.tools.json`), JSON.stringify({ tools: listed }));
+      writeFileSync(
+        join(dir, `alike/${name}.json`),
+        JSON.stringify({ name, server: { tools: `${name}.tools.json` }, cases }),
+      );
+    }
+    const flags = ["-n", "1", "--seed", "7", "-m", `local:${weights}`];
+    evals("run", "alike/edited.json", ...flags, "--out", "alone");
+    // The folder of states is what makes them known later.
+    rmSync(join(dir, "models/states"), { recursive: true });
+    evals("run", "alike/before.json", "alike/edited.json", ...flags, "--out", "after");
+    const [alone, after] = ["alone", "after"].map((out) =>
+      trialsOf(runIn(join(dir, out))).find(({ cell }) => cell.suite === "edited"),
+    );
+    const say = (trial = alone) => trial?.turns.map(({ text, calls }) => [text, calls.map((call) => call.arguments)]);
+    expect(say(after)).toEqual(say(alone));
+    expect(alone?.turns[0]?.usage).toMatchObject({ cacheReadTokens: 0 });
+    expect(after?.turns[0]?.usage.cacheReadTokens).toBeGreaterThan(0);
+  });
+
   it("refuses a file that is cut off, and an empty one", () => {
     const refuse = (name: string) => evals("run", "-m", `local:${name}.gguf`).stderr.replaceAll(dir, "<dir>");
     copyFileSync(weights, join(dir, "cut.gguf"));

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { Io } from "../../../../src/evals/base/types/io.ts";
 import type { AskedModel } from "../../../../src/evals/base/types/model.ts";
+import type { Usage } from "../../../../src/evals/base/types/trial.ts";
 import { openAskedModel } from "../../../../src/evals/experiments/workspace/models.ts";
 import { cell, requestOf, tool } from "../request.ts";
 import { createProject, qwen } from "./stub.ts";
@@ -21,6 +22,8 @@ function setUp(model?: Parameters<typeof createProject>[0]) {
 
 const ask = (model: AskedModel, id: string, more: object = {}) =>
   model.ask(requestOf(`Do it [case ${id}]`, tools, { cell: { ...cell, case: id }, seed: 7, ...more }), never);
+
+type Answered = { turn: { usage: Usage } };
 
 const quietIo = { err: () => {}, errIsTerminal: false, signal: never } as unknown as Io;
 
@@ -51,20 +54,33 @@ it("reads a tool list once, keeps its state on disk, and seeds each reply", asyn
   const { turn } = (await ask(again, "echo")) as { turn: { usage: object } };
   await ask(again, "echo", { tools: [...tools].reverse() });
   const lines = project.log().map((line) => line.replace(/^(prefix) \d+$/, "$1"));
-  expect(lines.filter((line) => /^(prefix|load|ask)/.test(line))).toMatchInlineSnapshot(`
+  const told = lines.filter((line, at) => /^(prefix|load|ask)/.test(line) && line !== lines[at - 1]);
+  expect(told).toMatchInlineSnapshot(`
     [
-      "prefix",
       "prefix",
       "ask echo seed 875531614 temperature 0.7 topP 0.8",
       "ask read seed 656902989 temperature 0.7 topP 0.8",
       "load",
       "ask echo seed 875531614 temperature 0.7 topP 0.8",
       "prefix",
-      "prefix",
       "ask echo seed 875531614 temperature 0.7 topP 0.8",
     ]
   `);
   expect(turn.usage).toMatchObject({ cacheReadTokens: expect.any(Number), cacheWriteTokens: 0 });
+});
+
+it("reads of a list that begins like the one before only what differs", async () => {
+  const project = setUp();
+  const model = await openAskedModel("local:m.gguf", project);
+  const edited = [...tools, tool("files.write", "Writes a file.", { path: "path of the file" })];
+  const { turn: first } = (await ask(model, "echo", { tools })) as Answered;
+  const { turn: second } = (await ask(model, "echo", { tools: edited })) as Answered;
+  expect(first.usage).toMatchObject({ cacheReadTokens: 0 });
+  const { cacheReadTokens: known, cacheWriteTokens: read } = second.usage;
+  expect(known % 128).toBe(0);
+  expect(known).toBeGreaterThan(256);
+  const lengths = project.log().flatMap((line) => /^prefix (\d+)$/.exec(line)?.slice(1).map(Number) ?? []);
+  expect(lengths.reduce((sum, length) => sum + length)).toBe(first.usage.cacheWriteTokens + read);
 });
 
 it("constrains a reply from where a call begins, in the form of the template or in a code block", async () => {
