@@ -138,9 +138,9 @@ describe("evals judge check", () => {
     expect(summary.counts).toEqual(count({ met: [0, 0, 0], "not met": [0, 0, 1], "cannot tell": [0, 0, 0] }));
     expect(summary.broken.map(({ id: label, why }) => `${label}: ${why}`)).toMatchInlineSnapshot(`
       [
-        "asks: the judge's answer has no JSON object: All criteria are met.",
+        "asks: the judge's answer has no valid JSON object: All criteria are met.",
         "lists: the judge broke (timeout): no reply within 5 s (or no connection within 10 s); --timeout allows more",
-        "narrates: the judge's answer has the wrong form: it has an unknown key: grade",
+        "narrates: the judge must answer criteria 1 to 1 once each, but answered none",
         "unclear: the judge broke (model): the reply is empty (status 200, no body)",
         "polite: the judge refused to answer",
       ]

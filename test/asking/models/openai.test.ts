@@ -78,6 +78,7 @@ describe("the request", () => {
     "Failed to parse grammar",
     "Controlled generation is not supported with google_search tool.",
     "guided_json is not enabled",
+    "JSON mode is not enabled for models/gemma-3-27b-it",
     "output_format: Extra inputs are not permitted",
     "Invalid value for format: grammar could not be compiled",
   ])("leaves out the form of an answer once it is refused: %s", async (message) => {

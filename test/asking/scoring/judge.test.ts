@@ -93,6 +93,8 @@ describe("the answer", () => {
       evidence: "Let me look.",
     });
     expect(one({ evidence: 'list {"path":"photos"}' })).toMatchObject({ met: "yes" });
+    expect(one({ evidence: "list {“path”:“photos”}" })).toMatchObject({ met: "yes" });
+    expect(one({ evidence: '"There are two photos."' })).toEqual({ met: "yes", evidence: "There are two photos." });
     expect(one({ verdict: "cannot tell", evidence: "", reason: "It is cut." })).toEqual({
       met: "unknown",
       why: "the judge cannot tell: It is cut.",
@@ -148,12 +150,18 @@ describe("the answer", () => {
   const garbled = "the judge's answer has the wrong form: ";
   it.each<[string, string, string]>([
     ["nothing", "", "the judge's answer is empty"],
-    ["prose", "All criteria are met.", "the judge's answer has no JSON object: All criteria are met."],
-    ["cut JSON", saying({}).slice(0, -3), `the judge's answer has no JSON object: ${saying({}).slice(0, -3)}`],
+    ["prose", "All criteria are met.", "the judge's answer has no valid JSON object: All criteria are met."],
+    ["cut JSON", saying({}).slice(0, -3), `the judge's answer has no valid JSON object: ${saying({}).slice(0, -3)}`],
     ["two answers", `${saying({})} ${saying({})}`, "the judge's answer has several JSON objects"],
-    ["a bare list", "[]", "the judge's answer has no JSON object: []"],
-    ["another verdict", saying({ verdict: "passed" }), expect.stringMatching(`^${garbled}.*answers\\[0\\].verdict`)],
-    ["a verdict of all", `{"answers": [], "grade": "pass"}`, `${garbled}it has an unknown key: grade`],
+    ["a bare list", "[]", "the judge's answer has no valid JSON object: []"],
+    [
+      "another verdict",
+      saying({ verdict: "95%" }),
+      expect.stringMatching(`^${garbled}.*verdict must be .*, got "95%"$`),
+    ],
+    ["a verdict of all", `{"answers": [], "grade": "pass"}`, expect.stringMatching("but answered none$")],
+    ["a score", `{"answers": [{"evidence": "", "score": 0.9}]}`, expect.stringMatching(`^${garbled}.*verdict must be`)],
+    ["an object of others", `{"a": {"x": 1}, "b": {"x": 2}}`, `${garbled}answers is missing: expected a list`],
     ["no evidence", `{"answers": [{"number": 1, "reason": "", "verdict": "met"}]}`, expect.stringMatching(garbled)],
     ["no criterion", saying(), "the judge must answer criteria 1 to 1 once each, but answered none"],
     ["from 0 on", saying({ number: 0 }), "the judge must answer criteria 1 to 1 once each, but answered 0"],
@@ -187,6 +195,18 @@ describe("the answer", () => {
     ["line breaks in its texts", (json: string) => json.replace("It asks", "It\nasks")],
     ["a number as text", (json: string) => json.replace('"number":1', '"number":"1"')],
     ["a verdict in capitals", (json: string) => json.replace('"met"', '"MET"')],
+    ["an object", (json: string) => `{"result": ${json}}`],
+    ["a call in words", (json: string) => `<tool_call>{"name": "answer", "arguments": ${json}}</tool_call>`],
+    ["a verdict of all beside it", (json: string) => json.replace(/}$/, ', "overall": "met"}')],
+    ["one answer for the list", (json: string) => JSON.stringify({ answers: JSON.parse(json).answers[0] })],
+    [
+      "the number as the key",
+      (json: string) => JSON.stringify({ answers: { 1: { ...JSON.parse(json).answers[0], number: undefined } } }),
+    ],
+    ["its keys in capitals", (json: string) => json.replace(/"\w+":/g, (key) => key.toUpperCase())],
+    ["a verdict in bold", (json: string) => json.replace('"met"', '"**Met.**"')],
+    ["a verdict of true", (json: string) => json.replace('"met"', "true")],
+    ["the quote in quotation marks", (json: string) => json.replace('"Which', '"“Which').replace('want?"', 'want?”"')],
     ["a special token", (json: string) => `<|channel|>final<|message|>${json}<|return|>`],
   ])("is read with %s around it", (_, around) => {
     expect(read(around(saying({})))).toEqual(read(saying({})));

@@ -159,8 +159,12 @@ describe("a judge that lies or breaks", () => {
 
   it.each<[string, MessageAnswer | Fault, string | RegExp]>([
     ["quotes nothing", { text: saying({ ...sized, evidence: "" }, { ...listed, evidence: "" }) }, /quoted nothing/],
-    ["answers prose", { text: "Both are met. Pass!" }, "the judge's answer has no JSON object: Both are met. Pass!"],
-    ["calls a tool", { calls: [{ name: "grade", input: { grade: "pass" } }] }, "the judge's answer is empty"],
+    [
+      "answers prose",
+      { text: "Both are met. Pass!" },
+      "the judge's answer has no valid JSON object: Both are met. Pass!",
+    ],
+    ["calls a tool", { calls: [{ name: "grade", input: {} }] }, 'the judge called a tool "grade" instead of answering'],
     ["refuses", { text: saying(sized, listed), stopReason: "refusal" }, "the judge refused to answer"],
     ["is cut", { text: saying(sized, listed), stopReason: "max_tokens" }, /the judge.s reply was cut off/],
     ["answers an empty 200", { fault: "empty" }, /\(model\): the reply is empty \(status 200, no body\) \(after 2/],

@@ -61,7 +61,13 @@ describe("the request", () => {
 describe("the answer", () => {
   const graded = Object.entries(answer).map(([rule, one]) => ({ rule, ...one }));
 
-  it.each([JSON.stringify(answer), `\`\`\`json\n${JSON.stringify(answer, null, 2)}\n\`\`\``])("is read: %s", (text) => {
+  it.each([
+    JSON.stringify(answer),
+    `\`\`\`json\n${JSON.stringify(answer, null, 2)}\n\`\`\``,
+    JSON.stringify({ ...answer, more: 1 }),
+    JSON.stringify(answer).replace(/"score":(\d)/g, '"score":"$1","confidence":1'),
+    JSON.stringify(answer).replace(/"score":(\d)/g, '"score":"$1/5"'),
+  ])("is read: %s", (text) => {
     expect(readRubric(text)).toEqual({ kind: "graded", grades: graded });
   });
 
@@ -72,9 +78,9 @@ describe("the answer", () => {
     JSON.stringify({ ...answer, "judge-usage": undefined }),
     JSON.stringify({ ...answer, "judge-usage": grade(6) }),
     JSON.stringify({ ...answer, "judge-usage": grade(2.5) }),
-    JSON.stringify({ ...answer, "judge-usage": { score: "2", reason: "" } }),
+    JSON.stringify({ ...answer, "judge-usage": { score: "2/10", reason: "It says so." } }),
+    JSON.stringify({ ...answer, "judge-usage": { score: "40%", reason: "It says so." } }),
     JSON.stringify({ ...answer, "judge-usage": grade(2, " ") }),
-    JSON.stringify({ ...answer, more: 1 }),
   ])("is a problem and no grade when malformed: %s", (text) => {
     expect(readRubric(text)).toMatchObject({ kind: "problem", why: expect.stringMatching(/^the judge/) });
   });
@@ -83,7 +89,7 @@ describe("the answer", () => {
     const problems = ["Fine.", JSON.stringify({ ...answer, "judge-usage": grade(6) })].map(readRubric);
     expect(problems).toMatchObject([
       { why: `the judge's answer is not JSON: "Fine."` },
-      { why: "the judge's answer is not as asked: judge-usage.score must be one of 1, 2, 3, 4, 5" },
+      { why: "the judge's answer is not as asked: judge-usage.score must be one of 1, 2, 3, 4, 5, got 6" },
     ]);
   });
 });

@@ -262,7 +262,7 @@ export function nameRefused<T extends Attempt>(fault: T, tools: SentTools): T {
 
 /** Words by which a service refuses the form of an answer (structured output). */
 const formWords =
-  /\bformat(?:ted output)?\b|(?:response|output|json)[_ ]?(?:format|schema|mime_?type)|output_?config|structured[_ ](?:output|generation)|guided[_ ]|grammar|controlled generation/i;
+  /\bformat(?:ted output)?\b|(?:response|output|json)[_ ]?(?:format|schema|mode|mime_?type)|output_?config|structured[_ -](?:output|generation)|guided[_ ]|grammar|controlled generation/i;
 
 /**
  * Attempts at a service that may refuse to be given the form of an answer: it is left out from the first refusal on. The

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import * as z from "zod";
-import { cut, listJsonObjects, squeeze } from "../../base/text/text.ts";
+import { cut, listJsonObjects, quote, squeeze } from "../../base/text/text.ts";
 import {
   EvalsError,
   formatIssues,
@@ -23,7 +23,7 @@ export type Opinion = (typeof opinions)[number];
 const spellings: ReadonlyMap<unknown, Opinion> = new Map<unknown, Opinion>([
   ...opinions.map((opinion): [unknown, Opinion] => [opinion, opinion]),
   ...[true, "true", "pass"].map((spelling): [unknown, Opinion] => [spelling, "met"]),
-  ...[false, "false", "fail"].map((spelling): [unknown, Opinion] => [spelling, "not met"]),
+  ...[false, "false", "fail", "unmet"].map((spelling): [unknown, Opinion] => [spelling, "not met"]),
 ]);
 
 const opinionSchema = z.unknown().transform((written, context): Opinion => {
@@ -186,15 +186,16 @@ export type Reading = { kind: "answered"; matches: readonly Match[] } | { kind: 
 
 /**
  * Reads a judge's reply without trusting it. A verdict counts only with evidence that occurs verbatim (except white
- * space) in what the model did, or in the value in question; otherwise it is "cannot tell". Missing, repeated or invented
+ * space and the form of quotation marks) in what the model did, or in the value in question; otherwise it is "cannot tell". Missing, repeated or invented
  * criteria invalidate the whole reply, because the others may be shifted as well.
  */
 export function readJudgment(
-  { text, stop }: Pick<Turn, "text" | "stop">,
+  { text, stop, calls: [call] = [] }: Pick<Turn, "text" | "stop"> & Partial<Pick<Turn, "calls">>,
   { questions, transcript }: JudgeQuestions,
 ): Reading {
   if (stop === "refused") return broken("the judge refused to answer");
   if (stop === "cut") return broken("the judge's reply was cut off at the limit of its tokens; raise --max-tokens");
+  if (call && text.trim() === "") return broken(`the judge called a tool ${quote(call.tool)} instead of answering`);
   const answer = parseAnswer(text, questions.length);
   if ("why" in answer) return broken(answer.why);
   const numbers = answer.answers.map(({ number }) => number);
@@ -211,35 +212,53 @@ export function readJudgment(
 const broken = (why: string): Reading => ({ kind: "broken", why });
 
 /**
- * Without structured output, models put their JSON into a fenced block, add keys, leave out the list or the numbers, or write
- * numbers as text, nothing as null and verdicts in their own way (`NOT_MET`).
+ * Without structured output, models put their JSON into a fenced block, add keys, leave out the list or the numbers, wrap it
+ * in an object, or write numbers as text, nothing as null and verdicts in their own way (`NOT_MET`, `**met**`, `true`).
  */
 function parseAnswer(text: string, count: number): z.infer<typeof judgmentSchema> | { why: string } {
   if (text.trim() === "") return { why: "the judge's answer is empty" };
   const objects = listJsonObjects(text);
   const [first] = objects;
-  if (!first) return { why: `the judge's answer has no JSON object: ${cut(squeeze(text))}` };
+  if (!first) return { why: `the judge's answer has no valid JSON object: ${cut(squeeze(text))}` };
   const isList = objects.every((one) => "verdict" in one && ("number" in one || (count === 1 && objects.length === 1)));
   if (objects.length > 1 && !isList) return { why: "the judge's answer has several JSON objects" };
-  const written = isList ? objects : first.answers;
-  const answers = Array.isArray(written)
-    ? written.map((one) => {
-        if (!isJsonObject(one)) return one;
-        const { number = count === 1 ? 1 : undefined, evidence, reason, verdict } = one;
-        return {
-          number: typeof number === "string" && /^\d+$/.test(number) ? Number(number) : number,
-          evidence: evidence === null ? "" : evidence,
-          reason: reason ?? "",
-          verdict: typeof verdict === "string" ? verdict.toLowerCase().replace(/[\s_-]+/g, " ") : verdict,
-        };
-      })
-    : written;
-  const { data, error } = judgmentSchema.safeParse(isList ? { answers } : { ...first, answers });
+  const answers = (isList ? objects : findAnswers(first))?.map((written) => {
+    if (!isJsonObject(written)) return written;
+    const one = Object.fromEntries(Object.entries(written).map(([key, value]) => [key.toLowerCase(), value]));
+    const { number = count === 1 ? 1 : undefined, evidence, reason, verdict } = one;
+    const words =
+      typeof verdict === "string"
+        ? verdict
+            .toLowerCase()
+            .replace(/[\s_*.-]+/g, " ")
+            .trim()
+        : verdict;
+    return {
+      number: typeof number === "string" && /^\d+$/.test(number) ? Number(number) : number,
+      evidence: evidence === null ? "" : evidence,
+      reason: reason ?? "",
+      verdict: spellings.get(words) ?? verdict,
+    };
+  });
+  const { data, error } = judgmentSchema.safeParse({ answers }, { reportInput: true });
   return data ?? { why: `the judge's answer has the wrong form: ${cut(formatIssues(error))}` };
 }
 
+/** The answers in an object: its list, one answer or answers by number in place of the list, or those of its only member. */
+function findAnswers(written: Json | undefined): Json[] | undefined {
+  if (!isJsonObject(written)) return Array.isArray(written) ? written : undefined;
+  const members = Object.entries(written);
+  const [, list] = members.find(([key]) => /^answers$/i.test(key)) ?? [];
+  if (list !== undefined) return findAnswers(list);
+  if (members.some(([key]) => /^verdict$/i.test(key))) return [written];
+  if (members.length > 0 && members.every(([key, one]) => /^\d+$/.test(key) && isJsonObject(one)))
+    return members.map(([number, one]) => ({ number, ...Object(one) }));
+  const inner = members.filter(([, one]) => isJsonObject(one));
+  return inner.length === 1 ? findAnswers(inner[0]?.[1]) : undefined;
+}
+
 function toMatch(
-  { evidence, reason, verdict }: z.infer<typeof judgmentSchema>["answers"][number],
+  { evidence: written, reason, verdict }: z.infer<typeof judgmentSchema>["answers"][number],
   question: JudgeQuestion,
   number: number,
   all: Transcript,
@@ -247,28 +266,36 @@ function toMatch(
   const why = cut(squeeze(reason));
   if (verdict === "cannot tell") return unknown(`the judge cannot tell: ${why}`);
   const about = question.about === "value" ? buildValueEntries(question, number) : all;
-  const problem = findEvidenceProblem(evidence, about, question.about === "value" ? "value" : "transcript");
+  const where = question.about === "value" ? "value" : "transcript";
+  // Many models put the quote into quotation marks.
+  const [, cited = written] = /^["'`“‘](.+)["'`”’]$/s.exec(written.trim()) ?? [];
+  const evidence = findEvidenceProblem(written, about, where) === undefined ? written : cited;
+  const problem = findEvidenceProblem(evidence, about, where);
   if (problem !== undefined) return unknown(problem);
   return verdict === "met" ? { met: "yes", evidence } : { met: "no", why: `the judge: ${why}`, evidence };
 }
 
 /** Why a quote does not count; undefined if it does. */
 function findEvidenceProblem(evidence: string, about: Transcript, where: "transcript" | "value"): string | undefined {
-  const quote = squeeze(evidence);
-  if (quote === "") return "the judge quoted nothing";
+  const passage = plainQuotes(evidence);
+  if (passage === "") return "the judge quoted nothing";
   const containing = about
-    .map((entry) => ({ of: entry.of, text: squeeze(entry.text) }))
-    .filter(({ text }) => text.includes(quote));
+    .map((entry) => ({ of: entry.of, text: plainQuotes(entry.text) }))
+    .filter(({ text }) => text.includes(passage));
   const done = containing.filter(({ of }) => of === "done");
   if (done.length === 0) {
     return containing.some(({ of }) => of === "given")
       ? "the judge quoted the model's input, not what it did"
       : `the judge's quote is not in the ${where}`;
   }
-  const letters = quote.replace(/[^\p{L}\p{N}]/gu, "");
-  const isEnough = new TextEncoder().encode(letters).length >= leastEvidence || done.some(({ text }) => text === quote);
-  return isEnough ? undefined : `the judge's quote is too short: ${JSON.stringify(quote)}`;
+  const letters = passage.replace(/[^\p{L}\p{N}]/gu, "");
+  const isEnough =
+    new TextEncoder().encode(letters).length >= leastEvidence || done.some(({ text }) => text === passage);
+  return isEnough ? undefined : `the judge's quote is too short: ${JSON.stringify(passage)}`;
 }
+
+/** A text in one line with straight quotation marks, which models write for typographic ones. */
+const plainQuotes = (text: string) => squeeze(text).replace(/[‘’]/g, "'").replace(/[“”]/g, '"');
 
 /** One human label: a transcript, a criterion, and a person's decision on it. */
 export type Label = { id: string; line: number; transcript: Transcript; criterion: string; human: Opinion };

@@ -81,9 +81,10 @@ async function ask(
   const reply = await judge.ask({ cell, turn: 1, messages, tools: [], toolset: "", answerSchema }, signal);
   const fail = (why: string) => ({ kind: "problem", why: `the judge${why}` }) as const;
   if (reply.kind === "broken") return { outcome: fail(` failed (${reply.stage}): ${reply.message}`), cost: 0 };
-  const { text, stop, usage } = reply.turn;
+  const { text, stop, usage, calls } = reply.turn;
   const cost = judge.cost(usage);
   if (stop === "cut") return { outcome: fail("'s reply was cut off; raise --max-tokens"), cost };
+  if (calls.length > 0 && text.trim() === "") return { outcome: fail(" called a tool instead of answering"), cost };
   return { outcome: stop === "refused" ? fail(" refused to answer") : readRubric(text), cost };
 }
 

@@ -30,9 +30,17 @@ const rubric = {
 } as const;
 type RubricRule = keyof typeof rubric;
 
-const gradeSchema = z.strictObject({ reason: z.string(), score: z.literal([1, 2, 3, 4, 5]) });
+/** A score, which models also write as `"4"` or `"4/5"`. */
+const scoreSchema = z.preprocess(
+  (score) =>
+    typeof score === "string" && /^\s*[1-5]\s*(?:(?:\/|of|out of)\s*5\s*)?$/.test(score)
+      ? Number.parseInt(score, 10)
+      : score,
+  z.literal([1, 2, 3, 4, 5]),
+);
+const gradeSchema = z.object({ reason: z.string(), score: scoreSchema });
 const ids = Object.keys(rubric) as RubricRule[];
-const rubricAnswerSchema = z.strictObject(
+const rubricAnswerSchema = z.object(
   Object.fromEntries(ids.map((id) => [id, gradeSchema])) as Record<RubricRule, typeof gradeSchema>,
 );
 /** In the form that model APIs require: closed objects, all keys required, values as an enum. */
@@ -81,7 +89,7 @@ export function readRubric(text: string): Rubric {
   const fail = (why: string) => ({ kind: "problem", why: `the judge${why}` }) as const;
   const value = listJsonObjects(text).at(-1);
   if (!value) return fail(`'s answer is not JSON: ${text.trim() === "" ? "it is empty" : showJson(cut(text, 80))}`);
-  const answer = rubricAnswerSchema.safeParse(value);
+  const answer = rubricAnswerSchema.safeParse(value, { reportInput: true });
   if (!answer.success) return fail(`'s answer is not as asked: ${formatIssues(answer.error)}`);
   const grades = ids.map((rule) => ({ rule, ...answer.data[rule] }));
   const empty = grades.find(({ reason }) => reason.trim() === "");
