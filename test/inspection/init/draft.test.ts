@@ -76,6 +76,17 @@ describe("a drafted suite", () => {
     );
   });
 
+  it("quotes the names of tools that are reserved in suites", () => {
+    const tools = ["none", "any", "null"].map((name) => {
+      return { name, description: `Sets the status to ${name}.`, inputSchema: { type: "object" } };
+    });
+    const { value } = parseYaml(render(tools), "s.yaml");
+    const { cases } = value as { cases: { id: string; expect: { tool: string } }[] };
+    expect(cases.map(({ id, expect: { tool } }) => `${id}: ${tool}`)).toEqual(
+      expect.arrayContaining(['none: "none"', 'any: "any"', "null: null", "no-tool-1: none"]),
+    );
+  });
+
   it("has at most 30 tools, first those with the shortest names, and names the others", () => {
     const basic = ["git_status", "git_commit", "git_log", "git_diff", "git_add"];
     const others = Array.from({ length: 40 }, (_, at) => `git_worktree_item_${at}`);

@@ -10,6 +10,7 @@ import { formatProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { DispatchRules, ServerSpec } from "../../base/types/suiteFile.ts";
 import { maxBytes, readNamed } from "../../input/parsing/read.ts";
+import { writeToolName } from "../../input/suites/expectation.ts";
 import { resolveServer } from "../../servers/spec.ts";
 import type { ServerTarget, ToolListTarget } from "../targets.ts";
 import type { Draft, DraftCase } from "./draft.ts";
@@ -60,7 +61,7 @@ export function renderSuite({ cases, left }: Draft, frame: SuiteFrame): string {
 /** Adds drafted cases to a suite, with comments on what to edit, or to an eval file. */
 function addCases(document: Document, drafted: readonly DraftCase[]): void {
   const list = document.get("cases") ?? document.get("evals");
-  for (const [at, { id, input, skill, steps = [], tool = "none", args, avoid, ...rest }] of drafted.entries()) {
+  for (const [at, { id, input, skill, steps = [], tool, args, avoid, ...rest }] of drafted.entries()) {
     if (skill !== undefined) {
       const isOwn = tool === skill;
       const note = rest.by === undefined ? {} : { note: `By ${rest.by}.` };
@@ -68,12 +69,13 @@ function addCases(document: Document, drafted: readonly DraftCase[]): void {
       if (isSeq(list)) list.items.push(document.createNode({ id, input, should_trigger: isOwn, ...behavior, ...note }));
       continue;
     }
-    const expect = { tool, ...(avoid && { avoid: avoid.tool }), ...(args && { args }) };
+    const written = tool === undefined ? "none" : writeToolName(tool);
+    const expect = { tool: written, ...(avoid && { avoid: avoid.tool }), ...(args && { args }) };
     const node = document.createNode({ id, input, expect }, { aliasDuplicateObjects: false });
     const flat = node.get("expect", true);
     if (isMap(flat)) flat.flow = true;
-    const isFirstOfNone = tool === "none" && drafted[at - 1]?.tool !== undefined;
-    const notes = explainCase({ tool, ...(avoid && { avoid }), ...rest });
+    const isFirstOfNone = tool === undefined && drafted[at - 1]?.tool !== undefined;
+    const notes = explainCase({ tool: written, ...(avoid && { avoid }), ...rest });
     if (isFirstOfNone) notes.push(noToolNote);
     if (notes.length > 0) node.commentBefore = comment(...notes);
     if (isSeq(list)) list.items.push(node);

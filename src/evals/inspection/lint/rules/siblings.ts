@@ -192,7 +192,7 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
   },
   {
     id: "name-same-meaning",
-    why: "Of two tools whose names differ only in verbs of one meaning, a model takes either.",
+    why: "Of two tools whose names differ only in case, separators or verbs of one meaning, a model takes either.",
     fix: "Name each for what only it does, or merge the two tools.",
     *check({ tools }) {
       const first = new Map<string, { name: string; text: string }>();
@@ -204,7 +204,9 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
         const other = getOrAdd(first, meaning, () => ({ name, text }));
         const isToldApart = text.includes(other.name) || other.text.includes(name);
         if (other.name === name || isToldApart || /\bdeprecated\b/i.test(text)) continue;
-        const message = `The names ${quote(other.name)} and ${quote(name)} differ only in a verb of the same meaning.`;
+        const isSpelling = splitName(other.name).join() === splitName(name).join();
+        const what = isSpelling ? "case and separators" : "a verb of the same meaning";
+        const message = `The names ${quote(other.name)} and ${quote(name)} differ only in ${what}.`;
         yield { at: [index, "name"], message };
       }
     },
@@ -220,12 +222,12 @@ const sameVerbs = ["get fetch retrieve", "find search lookup", "update edit modi
   (verbs) => new Set(verbs.split(" ")),
 );
 
-/** Replaces the verb in a name by its group of verbs with the same meaning; undefined without such a verb. */
+/** The words of a name, the verb replaced by its group of verbs with the same meaning; undefined without words. */
 function nameMeaning(name: string): string | undefined {
   const words = splitName(name);
   const at = words.findIndex((word) => sameVerbs.some((verbs) => verbs.has(word)));
   const verb = words[at];
-  if (verb === undefined || words.length < 2) return undefined;
+  if (verb === undefined || words.length < 2) return words.join(" ") || undefined;
   return words.toSpliced(at, 1, `(${sameVerbs.findIndex((verbs) => verbs.has(verb))})`).join(" ");
 }
 
