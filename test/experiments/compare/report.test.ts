@@ -141,7 +141,7 @@ describe("what is compared", () => {
     expect(found.check.grew).toEqual([]);
     expect(found.check.notes).toEqual([
       "Added (not compared): c",
-      "Removed (not compared): d",
+      "Removed or not selected (not compared): d",
       "Reworded (not compared): b",
     ]);
   });

@@ -21,7 +21,7 @@ describe("comparability", () => {
     expect(comparability(run(), now)).toEqual({
       kind: "comparable",
       cases: ["c"],
-      notes: ["Added (not compared): d", "Removed (not compared): a", "Reworded (not compared): b"],
+      notes: ["Added (not compared): d", "Removed or not selected (not compared): a", "Reworded (not compared): b"],
     });
   });
 
@@ -36,7 +36,10 @@ describe("comparability", () => {
     expect(comparability(run(), run({ cases: [] }))).toMatchObject({
       kind: "comparable",
       cases: [],
-      notes: ["No case is the same in both, so nothing can be compared", "Removed (not compared): a, b, c"],
+      notes: [
+        "No case is the same in both, so nothing can be compared",
+        "Removed or not selected (not compared): a, b, c",
+      ],
     });
   });
 

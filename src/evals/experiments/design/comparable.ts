@@ -74,7 +74,7 @@ export function comparability(
   ];
   const others = {
     ...(!withChanged && { Added: added }),
-    Removed: then.cases.filter(({ id }) => !after.has(id)).map(({ id }) => id),
+    "Removed or not selected": then.cases.filter(({ id }) => !after.has(id)).map(({ id }) => id),
     ...(!withChanged && { Reworded: reworded }),
   };
   return {

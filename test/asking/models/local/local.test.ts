@@ -33,7 +33,7 @@ it("states the memory before it loads, and records weights, template and samplin
   const io = { ...quietIo, err: (text: string) => void told.push(text) };
   const model = await openAskedModel("local:m.gguf", { ...setUp({ template: qwen, sampling }), io });
   expect(told.join("").replace(/from \S+/, "from <file>")).toMatchInlineSnapshot(`
-    "Loading Stub from <file> about 1 MB of memory with a context of 8,192 tokens.
+    "Loading Stub from <file> about 1 MB of memory with a context of 8,192 tokens. Reading a list of tools takes longest; it is kept for later requests.
     "
   `);
   expect(model.note).toBe("a small model, which says little about a large one");

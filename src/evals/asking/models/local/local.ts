@@ -210,4 +210,4 @@ class ModelProcess {
 }
 
 const describeHead = ({ name, bytes, context }: ModelHead, file: string) =>
-  `Loading ${name} from ${file}: about ${megabytes(bytes)} of memory with a context of ${integer(context)} tokens.\n`;
+  `Loading ${name} from ${file}: about ${megabytes(bytes)} of memory with a context of ${integer(context)} tokens. Reading a list of tools takes longest; it is kept for later requests.\n`;
