@@ -55,6 +55,9 @@ const answer = { jsonrpc: "2.0", id: 1, result: { content: [] } };
 const flood = [
   { jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 1, progress: 5 } },
   { method: "notifications/message", params: { level: "info", data: "{}" }, jsonrpc: "2.0" },
+  // A malformed one changes no answer either, and hosts ignore it.
+  { method: "notifications/progress" },
+  { jsonrpc: "2.0", method: "notifications/message", params: "starting", level: "info" },
 ];
 
 /** A link to a process that writes these lines, and does not read. */
@@ -71,7 +74,7 @@ it("does not give the client progress and log messages, of which thousands may p
     for (const one of [...flood, answer]) send(`event: message\ndata: ${JSON.stringify(one)}\n\n`);
   });
   const links = [linkTo(stdout), createHttpLink({ url, transport: "http" }, sdk, {})];
-  for (const { transport, close } of links) {
+  for (const { transport, close, explain } of links) {
     const received: unknown[] = [];
     const isDone = new Promise<void>((resolve) => {
       transport.onmessage = (message) => {
@@ -84,6 +87,7 @@ it("does not give the client progress and log messages, of which thousands may p
     stdout.write([...flood, answer].map((one) => `${JSON.stringify(one)}\n`).join(""));
     await Promise.race([isDone, request.then(() => isDone)]);
     expect(received).toEqual([answer]);
+    expect(explain({ kind: "silent", ms: 1_000 }).message).toMatch(/^did not answer within 1 s/);
     await close();
   }
 });

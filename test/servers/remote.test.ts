@@ -93,6 +93,11 @@ describe("a call that one more request cures", () => {
     ["400", (res) => refuse(res, 400, rpcError(null, -32000, "Bad Request: No valid session ID provided"))],
     ["400 of mcp-go", (res) => refuse(res, 400, "Invalid session ID")],
     ["400 of a proxy", (res) => refuse(res, 400, { error: "Bad Request: Unknown Mcp-Session-Id header" })],
+    ...[403, 404, 409, 422].map((status): [string, (res: ServerResponse) => boolean] => [
+      `${status} as an object of the server's own`,
+      (res) => refuse(res, status, { error: "Session not found" }, json),
+    ]),
+    ["400 as an answer to the call", (res, id) => refuse(res, 400, rpcError(id, -32000, "Session expired"))],
     ["410", (res) => refuse(res, 410, "This session has ended")],
     [
       "404 as an event",
@@ -226,13 +231,13 @@ it("a call is broken where its stream breaks and is not resumed", async () => {
 });
 
 it.each([400, 404, 422, 500])("an error of the protocol is graded whatever its status: %i", async (status) => {
-  const sut = await startOdd((res, { id = null, method }) => {
-    return method === "tools/call" ? refuse(res, status, rpcError(id, -32602, "name must end in .md")) : undefined;
-  });
-  const server = await open({ url: sut.url });
-  expect(await server.call("read", {}, never)).toMatchObject({
-    result: { isError: true, content: [{ text: "name must end in .md" }] },
-  });
+  for (const text of ["name must end in .md", "session_id of the browser must be a number"]) {
+    const sut = await startOdd((res, { id = null, method }) => {
+      return method === "tools/call" ? refuse(res, status, rpcError(id, -32602, text)) : undefined;
+    });
+    const server = await open({ url: sut.url });
+    expect(await server.call("read", {}, never)).toMatchObject({ result: { isError: true, content: [{ text }] } });
+  }
 });
 
 it.each(["application/json", "text/event-stream"])("a result keeps every digit of large numbers: %s", async (type) => {
@@ -302,6 +307,21 @@ test.each([
   const url = await listen((req, res) => res.writeHead(status, { location: `${req.url}?again` }).end());
   const opening = open({ url, ...(transport && { transport }) });
   await expect(opening).rejects.toThrow(`Server "sut" redirects in a loop at ${url}.`);
+});
+
+test.each([undefined, "sse" as const])("a loop of redirects over several URLs is named (%s)", async (transport) => {
+  const next: Record<string, string> = { "/mcp": "/a?key=1", "/a?key=1": "/b", "/b": "/a?key=1" };
+  const url = await listen(({ url: asked = "" }, res) => res.writeHead(307, { location: next[asked] }).end());
+  const opening = open({ url, ...(transport && { transport }) });
+  await expect(opening).rejects.toThrow(`Server "sut" redirects in a loop at ${url}.`);
+});
+
+test("a redirect that is not followed is named with its target", async () => {
+  const url = await listen((_, res) => res.writeHead(302, { location: "/a?key=1" }).end());
+  const target = url.replace("/mcp", "/a");
+  await expect(open({ url, transport: "http" })).rejects.toThrow(
+    `at ${url}: Error POSTing to endpoint: Redirect to ${target} not followed`,
+  );
 });
 
 test("an answer of the client that the server accepts explains no timeout", async () => {

@@ -10,6 +10,7 @@ import {
   explainRefusal,
   explainRefused,
   type Failure,
+  findLostSession,
   findUnanswered,
   isUnread,
   type Link,
@@ -29,17 +30,23 @@ const terminateMs = 1_000;
 export function createHttpLink(spec: UrlSpec, sdk: ClientSdk, env: Env): Link {
   const kind = spec.transport ?? "http";
   const url = parseHttpUrl(spec.url);
-  // Omits the query, which may contain a secret.
-  const shown = `${url.origin}${url.pathname}`;
+  const shown = omitQuery(url);
   const headers = { ...takeCredentials(url), ...spec.headers };
   const loss = new AbortController();
   let refused: string | undefined;
+  const redirecting = new Set<string>();
+  const send = createPatientFetch(env);
+  const sendNoting: Fetch = async (input, init) => {
+    const response = await send(input, init);
+    if (response.status >= 300 && response.status < 400) redirecting.add(omitQuery(new URL(String(input))));
+    return response;
+  };
   const isAuthorized = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
   const login = isAuthorized ? undefined : useLogin(spec.url, env);
   const options = {
     requestInit: { headers },
     ...(login && { authProvider: refreshTogether(login, sdk) }),
-    fetch: createWatchedFetch(createPatientFetch(env), (what, error) => {
+    fetch: createWatchedFetch(sendNoting, (what, error) => {
       const isRefused = error instanceof RefusedAnswer;
       // The older transport answers on another stream.
       if (isRefused && kind === "http") refused ??= error.message;
@@ -56,7 +63,7 @@ export function createHttpLink(spec: UrlSpec, sdk: ClientSdk, env: Env): Link {
       // A new event stream is a new session: requests of the old one are never answered.
       if (error instanceof sdk.SseError) loss.abort(`broke the connection at ${shown} (${getRootMessage(error)})`);
     },
-    explain: (failure) => explainRefused(failure, refused) ?? explain(shown, spec.transport, failure),
+    explain: (failure) => explainRefused(failure, refused) ?? explain(shown, spec.transport, failure, redirecting),
     close: async () => {
       loss.abort("was closed");
       if ("terminateSession" in transport) {
@@ -69,6 +76,9 @@ export function createHttpLink(spec: UrlSpec, sdk: ClientSdk, env: Env): Link {
     },
   };
 }
+
+/** A query may contain a secret. */
+const omitQuery = ({ origin, pathname }: URL) => `${origin}${pathname}`;
 
 function parseHttpUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -191,10 +201,11 @@ async function readRefusal(response: Response, init: RequestInit, id: Json | und
   const fail = (kind: Unanswered["kind"]) => new Unanswered(kind, status, text, readWait(headers));
   const answer = parseJsonText(text);
   const isAnswer = isJsonObject(answer) && isJsonObject(answer.error) && id !== undefined && answer.id === id;
-  if (new Headers(init.headers).has("mcp-session-id")) {
-    const isNamed = [400, 404, 410].includes(status) && /session|not initialized/i.test(text);
-    if (isNamed || (status === 404 && !isAnswer)) throw fail("session");
-  }
+  const session = new Headers(init.headers).get("mcp-session-id") ?? undefined;
+  // An expired login may be called a session too, and is answered with 401.
+  const isNamed = status < 500 && status !== 401 && status !== 429 && /session|not initialized/i.test(text);
+  const isLost = isAnswer ? findLostSession(answer.error, session) : isNamed || status === 404;
+  if (session !== undefined && isLost) throw fail("session");
   if (status === 429 || status === 503) throw fail("busy");
   if (status > 500) throw fail("gateway");
   if (isAnswer && status !== 401 && status !== 403)
@@ -252,7 +263,7 @@ function readEvents(parts: readonly Buffer[], onData: (data: string) => void): B
   const events = Buffer.concat(parts).toString();
   for (const event of events.split(/\r\n\r\n|\n\n|\r\r/)) {
     const data = [...event.matchAll(/^data:([^\r\n]*)/gm)].map(([, line = ""]) => line).join("\n");
-    if (data.trim() !== "") onData(data);
+    if (data.trim() !== "" && !isUnread(data)) onData(data);
   }
   const pass = (_: string, data: string) => (isUnread(data) ? ":" : `data: ${markStructured(data)}`);
   return Buffer.from(events.replace(/^data: ?([^\r\n]*)/gm, pass));
@@ -271,7 +282,13 @@ async function* limitSize(body: AsyncIterable<Uint8Array>, report: (error: unkno
   }
 }
 
-function explain(shown: string, transport: UrlSpec["transport"], failure: Failure): Explanation {
+/** `redirecting`: the URLs that answered with a redirect. One that leads to such a URL is a loop. */
+function explain(
+  shown: string,
+  transport: UrlSpec["transport"],
+  failure: Failure,
+  redirecting: ReadonlySet<string>,
+): Explanation {
   const hint = "Check the URL, and whether the server's transport is http (Streamable HTTP) or sse.";
   if (failure.kind === "silent") return { message: `did not answer within ${failure.ms / 1000} s at ${shown}.`, hint };
   if (failure.kind === "lost")
@@ -286,7 +303,8 @@ function explain(shown: string, transport: UrlSpec["transport"], failure: Failur
     };
   }
   const root = getRootMessage(failure.error);
-  if (root.includes(`Redirect to ${shown} `))
+  const [, target] = /\bRedirect to (\S+) not followed/.exec(root) ?? [];
+  if (target !== undefined && redirecting.has(target))
     return { message: `redirects in a loop at ${shown}.`, hint: "Correct the redirects of the server." };
   return { message: `does not answer as an MCP server at ${shown}: ${root}.`, hint };
 }
