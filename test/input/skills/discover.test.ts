@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync } from "node:fs";
+import { mkdirSync, renameSync, truncateSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { formatProblem } from "../../../src/evals/base/types/errors.ts";
@@ -197,10 +197,12 @@ describe("discovery", () => {
   });
 
   it("leaves out a package that is too large to be one", async () => {
-    const files = Array.from({ length: 2001 }, (_, n) => [`skills/many/assets/${n}.txt`, ""] as const);
+    const files = Array.from({ length: 2_100 }, (_, n) => [`skills/many/assets/${n}.txt`, ""] as const);
     const cwd = workspace({ ...Object.fromEntries(files), "skills/many/SKILL.md": skillText("many") });
+    expect((await named(cwd, "skills")).skipped).toEqual([]);
+    truncateSync(join(cwd, "skills/many/assets/7.txt"), 65 * 1024 * 1024);
     expect((await named(cwd, "skills")).skipped).toEqual([
-      { file: "skills/many/SKILL.md", reason: "it holds more than 2,000 files" },
+      { file: "skills/many/SKILL.md", reason: "its files hold more than 64 MiB" },
     ]);
   });
 });

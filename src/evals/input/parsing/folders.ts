@@ -36,14 +36,17 @@ export function isNotText({ kind }: ConfinedRefusal): boolean {
 
 export type FolderEntry = { path: string; kind: "file" | "link" };
 
-/** A folder with more files is not read. */
-export const maxFiles = 2_000;
+/** A package with more files is not read. */
+export const maxFiles = 20_000;
 
 /**
  * Lists the regular files and links in a folder, sorted by path, except for files that tools leave behind and the
- * top-level folder `without`; undefined if there are too many. Links are not followed, so there are no loops.
+ * top-level folder `without`; undefined if there are more than `most`. Links are not followed, so there are no loops.
  */
-export function listFiles(folder: string, { without }: { without?: string } = {}): FolderEntry[] | undefined {
+export function listFiles(
+  folder: string,
+  { without, most = maxFiles }: { without?: string; most?: number } = {},
+): FolderEntry[] | undefined {
   const found: FolderEntry[] = [];
   const folders = [""];
   for (let at = 0; at < folders.length; at++) {
@@ -55,7 +58,7 @@ export function listFiles(folder: string, { without }: { without?: string } = {}
       if (entry.isFile()) found.push({ path, kind: "file" });
       if (entry.isSymbolicLink()) found.push({ path, kind: "link" });
     }
-    if (found.length + folders.length > maxFiles) return undefined;
+    if (found.length + folders.length > most) return undefined;
   }
   return found.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
