@@ -72,6 +72,12 @@ describe("the verdict", () => {
     expect(variantVerdictSchema.parse(verdict)).toEqual(verdict);
   });
 
+  test.each([2, 6])("a list with %i orders of its tools gives each stage its orders, without a bank too", (orders) => {
+    const setupOf = setup(["short", "long"], { bank: new Map(), requests: () => orders });
+    const { verdict } = simulate(variants(setupOf), model({ short: rates.with(3, 0.95) }, 2));
+    expect(verdict).toMatchObject({ kind: "adopt", winner: "short" });
+  });
+
   test("a wording that repairs one case and breaks another is kept out, and the broken cases named, the worst first", () => {
     const { verdict } = simulate(variants(setup(["short"])), model({ short: [0.4, 0.95, 0.9, 0.95] }, 2));
     expect(verdict).toMatchObject({ kind: "keep", because: "breaks", broken: [{ case: "case 1" }] });
