@@ -3,10 +3,11 @@ import { setMaxListeners } from "node:events";
 import { format } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { knownSecrets } from "./base/secrets/secrets.ts";
-import { wrapMessage } from "./base/text/display.ts";
+import { nameCommands, wrapMessage } from "./base/text/display.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem } from "./base/types/errors.ts";
 import type { Io, Prompts } from "./base/types/io.ts";
 import { version } from "./experiments/workspace/version.ts";
+import { nameProgram } from "./inspection/shell.ts";
 
 // The only file that touches the process: its arguments, streams, environment, signals and exit code.
 // It and the command files import nothing heavy, so that --help and --version are fast.
@@ -78,6 +79,11 @@ const prompts: Prompts = {
     const written = await text({ message, initialValue, output: stderr });
     return isCancel(written) ? undefined : written;
   },
+  async confirm(message) {
+    const { confirm, isCancel } = await import("@clack/prompts");
+    const answer = await confirm({ message, output: stderr });
+    return isCancel(answer) ? undefined : answer;
+  },
 };
 
 let cwd: string;
@@ -88,10 +94,13 @@ try {
   process.exit(exitCodes.usage);
 }
 
+// Package managers say that they started the program, which is then not on the PATH of the shell.
+const program = env.npm_command || env.npm_config_user_agent ? nameProgram({ cwd }) : "evals";
+
 const io: Io = {
   out: (text) => void stdout.write(redact(text)),
   err: (text) => {
-    const safe = redact(text);
+    const safe = nameCommands(redact(text), program);
     stderr.write(stderr.isTTY ? wrapMessage(safe, Math.min(100, stderr.columns)) : safe);
   },
   outIsTerminal: stdout.isTTY === true,
@@ -99,6 +108,7 @@ const io: Io = {
   width: stdout.isTTY ? stdout.columns : 100,
   color: stdout.isTTY === true && !plain && !dumb,
   unicode: !dumb,
+  program,
   env,
   cwd,
   signal: stopping.signal,

@@ -10,6 +10,14 @@ test.each(["", ...names])("evals %s --help", async (name) => {
   expect(io.printed()).toMatchSnapshot();
 });
 
+test("evals --help wraps between words on a narrow terminal", async () => {
+  const io = anIo({ width: 60 });
+  await runCommandLine(["--help"], io, "0.1.0");
+  const lines = io.printed().split("\n");
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(60);
+  expect(lines).toContain("            tools, and draft a first suite");
+});
+
 test("every flag, argument and example is described in one style", () => {
   const described = commands.flatMap(({ positionals, flags }) => [
     ...Object.entries(positionals),

@@ -70,15 +70,16 @@ const used = { command: process.execPath, args: ["used.mjs"] };
 /** Runs a command line as on somebody's machine: nothing is trusted, and there is no terminal unless answers are given. */
 async function evals(line: string, { env = {}, answers }: { env?: Io["env"]; answers?: (string | undefined)[] } = {}) {
   const asked: string[] = [];
-  const select = async (message: string) => {
+  const confirm = async (message: string) => {
     asked.push(message);
-    return answers?.shift();
+    const answer = answers?.shift();
+    return answer === undefined ? undefined : answer === "yes";
   };
   const io = anIo({
     cwd,
     env: { PATH: process.env.PATH, HOME: home, ANTHROPIC_API_KEY: "sk-secret-of-the-user", ...env },
     isTrusted: false,
-    ...(answers && { prompts: { select, text: async () => undefined } }),
+    ...(answers && { prompts: { confirm, select: async () => undefined, text: async () => undefined } }),
   });
   const code = await callIn(io, line.split(" "));
   return { code, asked, err: io.warned(), out: io.printed() };

@@ -148,7 +148,7 @@ describe("evals init", () => {
     expect((await evals(["init", "--name", "b"], { cwd })).code).toBe(0);
     rmSync(join(cwd, ".mcp.json"));
     expect((await evals(["init"], { cwd })).err).toMatchInlineSnapshot(`
-      "error: No server is named, and none is in .mcp.json, .vscode/mcp.json, .cursor/mcp.json or package.json.
+      "error: No server is named, and none was found in the files of hosts or in package.json.
         Name yours: evals init "node dist/server.js", evals init https://example.com/mcp, or a folder of skills.
       "
     `);

@@ -1,8 +1,9 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { makeFolder } from "../fakes/folder.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
-import { evals, executing, start, summaryOf, timeless, trialsOf, workspace } from "./evals.ts";
+import { evals, executing, spawnEvals, start, summaryOf, timeless, trialsOf, workspace } from "./evals.ts";
 
 const dir = workspace();
 const run = (line: string) => evals(["run", ...line.split(" ")], { cwd: dir });
@@ -113,7 +114,18 @@ describe("evals run against a Messages endpoint", () => {
     const summary = summaryOf(ended);
     expect(trialsOf(summary.dir).map((trial) => trial.outcome.kind)).toEqual([...Array(5).fill("answered"), "broken"]);
     expect(summary.totals).toMatchObject({ trials: 25, broken: 1, missing: 19 });
-    expect(ended.err).toContain(`Resume with: evals run --resume ${summary.run}`);
+    expect(ended.err).toContain(`Resume with: \`evals run --resume ${summary.run}\``);
+    expect(JSON.parse(ended.out).next).toMatch(
+      new RegExp(`^finish the run with \`evals run --resume ${summary.run}\`; read`),
+    );
+  });
+
+  it("names itself in next steps as a package manager started it", async () => {
+    const cwd = makeFolder();
+    const { err } = await spawnEvals(["run"], { cwd, env: { npm_command: "exec" } });
+    expect(err).toContain("with `npx tool-evals init`;");
+    mkdirSync(join(cwd, "node_modules/tool-evals"), { recursive: true });
+    expect((await spawnEvals(["run"], { cwd, env: { npm_command: "exec" } })).err).toContain("with `npx evals init`;");
   });
 
   it("gives every trial its own process when the suite says so", async () => {

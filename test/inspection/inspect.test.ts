@@ -128,11 +128,15 @@ describe("probe", () => {
 
   describe("asks before it calls", () => {
     const plan = "Probing reference: 9 calls of 1 tool (echo), and at most 20 more for each finding.\n";
-    const prompts = (answer: string | undefined) => ({ select: async () => answer, text: async () => undefined });
+    const prompts = (answer: boolean | undefined) => ({
+      confirm: async () => answer,
+      select: async () => undefined,
+      text: async () => undefined,
+    });
 
     it.each<[string, Partial<TestIo>, string]>([
       ["refuses without a terminal", {}, "error: These calls need your consent.\n  Add --yes."],
-      ["takes no for an answer", { prompts: prompts("no") }, "error: No call was made."],
+      ["takes no for an answer", { prompts: prompts(false) }, "error: No call was made."],
       ["takes a cancelled prompt for a no", { prompts: prompts(undefined) }, "error: No call was made."],
     ])("and %s", async (_, world, message) => {
       const io = { ...anEnvironment(), ...world };
@@ -141,7 +145,7 @@ describe("probe", () => {
     });
 
     it.each<[string, Partial<TestIo>]>([
-      ["goes on after a yes", { prompts: prompts("yes") }],
+      ["goes on after a yes", { prompts: prompts(true) }],
       ["needs no answer in CI", { env: { PATH: process.env.PATH, CI: "true" } }],
     ])("and %s", async (_, world) => {
       const { code, err } = await runProbe(

@@ -35,6 +35,13 @@ describe.each(sampleReports)("%s", (name, report) => {
   });
 });
 
+it("names the program in commands as it was started, and wraps them as a whole", () => {
+  const blocks = [text("Next: read it with `evals show a --failed`, as evals does.")];
+  expect(renderTerminal(blocks, { ...display, width: 46, program: "npx evals" })).toBe(
+    "Next: read it with\n  `npx evals show a --failed`, as evals does.\n",
+  );
+});
+
 it("omits and counts passed cases in a long table", () => {
   const cases = Array.from({ length: 200 }, (_, at) =>
     caseOf({

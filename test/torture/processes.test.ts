@@ -103,7 +103,7 @@ describe("a run that is killed", () => {
     };
     const ended = await stopped.ended;
     expect(ended.code).toBe(code);
-    expect(ended.err).toContain("Resume with: evals run --resume");
+    expect(ended.err).toContain("Resume with: `evals run --resume");
     expect(trialsOf(summaryOf(ended).dir).length).toBeGreaterThan(2);
     await untilNoServer();
   });

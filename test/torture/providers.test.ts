@@ -50,7 +50,7 @@ describe("a provider that answers nothing", () => {
     expect(totals).toMatchObject({ trials: cases, broken: 1, missing: cases - 1, calls: 0 });
     expect(ended.err).toMatch(
       new RegExp(
-        `^anthropic:claude-haiku-5-5 was stopped: ${status}:? .*: 199 trials are missing\\. Resume with: evals run --resume ${id}$`,
+        `^anthropic:claude-haiku-5-5 was stopped: ${status}:? .*: 199 trials are missing\\. Resume with: \`evals run --resume ${id}\`$`,
         "m",
       ),
     );

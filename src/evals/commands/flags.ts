@@ -177,7 +177,7 @@ export const suiteFlags = {
 
 /** The one model of an experiment. */
 export const modelFlag = text(
-  "Model under test: lexical, local, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>",
+  "Model under test: lexical, local, anthropic:<model>, openai:<model>, ollama:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>",
   { alias: "m", default: "lexical" },
 );
 

@@ -1,6 +1,7 @@
 import { lstatSync } from "node:fs";
 import { resolve } from "node:path";
 import { knownSecrets } from "../base/secrets/secrets.ts";
+import { wrap } from "../base/text/display.ts";
 import { EvalsError, type ExitCode, exitCodes, usageError } from "../base/types/errors.ts";
 import { type Io, isCi } from "../base/types/io.ts";
 import { type Project, projectFiles } from "../input/suites/projectFile.ts";
@@ -30,7 +31,7 @@ const groups: Readonly<Record<string, readonly Command[]>> = {
   Run: [runCommand, showCommand, viewCommand, compareCommand, baselineCommand],
   Change: [blameCommand, variantsCommand, improveCommand],
   "Without a model": [lintCommand, toolsCommand, searchCommand, probeCommand, doctorCommand],
-  "Fleet and misc": [judgeCommand, workerCommand, mergeCommand, cleanCommand, schemaCommand],
+  Other: [judgeCommand, workerCommand, mergeCommand, cleanCommand, schemaCommand],
 };
 export const commands: readonly Command[] = Object.values(groups).flat();
 
@@ -48,7 +49,7 @@ export async function runCommandLine(
   knownSecrets(io.env).addCommandLine(args);
   const [word, ...words] = args[0] === "help" ? [...args.slice(1, 2), "--help"] : args;
   if (word === undefined || word === "--help" || word === "-h") {
-    io.out(helpText());
+    io.out(helpText(io));
     // No command was given, so the exit code is not that of a pass.
     return word === undefined ? exitCodes.usage : exitCodes.passed;
   }
@@ -191,17 +192,21 @@ async function loadProjectFile(file: string, { cwd, env }: Io): Promise<Project>
   };
 }
 
-function helpText(): string {
-  const width = Math.max(...commands.map((command) => nameCommand(command).length));
-  const lines = Object.entries(groups).flatMap(([title, own]) => [
-    `${title}:`,
-    ...own.map((command) => `  ${nameCommand(command).padEnd(width)}  ${command.describe}`),
-  ]);
+function helpText({ width }: Pick<Io, "width">): string {
+  const columns = Math.max(40, width);
+  const indent = 4 + Math.max(...commands.map((command) => nameCommand(command).length));
+  const describe = (command: Command) => wrap(command.describe, columns - indent).join(`\n${" ".repeat(indent)}`);
   return [
-    "evals <command>: test whether models pick the right MCP tool or skill, and whether wording helps",
+    ...wrap(
+      "evals <command>: test whether models pick the right MCP tool or skill, and whether wording helps",
+      columns,
+    ),
     "",
-    ...lines,
-    "`evals <command> --help` shows its flags and examples. `evals --version` shows the version.",
+    ...Object.entries(groups).flatMap(([title, own]) => [
+      `${title}:`,
+      ...own.map((command) => `  ${nameCommand(command)}`.padEnd(indent) + describe(command)),
+    ]),
+    ...wrap("`evals <command> --help` shows its flags and examples. `evals --version` shows the version.", columns),
     "",
   ].join("\n");
 }

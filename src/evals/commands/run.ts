@@ -21,7 +21,7 @@ export const runCommand = defineCommand({
   positionals: { paths: texts("Suite files, folders or skill packages (default: evals/)") },
   flags: {
     model: texts(
-      "Models under test: lexical, local, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>",
+      "Models under test: lexical, local, anthropic:<model>, openai:<model>, ollama:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>",
       // A comma within the path of a custom model stays.
       {
         alias: "m",

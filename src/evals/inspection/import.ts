@@ -251,7 +251,9 @@ function importDocument(reports: readonly ImportReport[], hasServer: boolean): B
             ? cases.length === 0
               ? "Next: check the path and `--from`: this file has no case in that format."
               : "Next: see below why no case could be kept."
-            : [`Next: ${hasServer ? "" : "name the server in the suite, then "}run \`evals run ${written}\`.`],
+            : [
+                `Next: ${hasServer ? "" : "name the server in the suite (or repeat this with --server and --force), then "}run \`evals run ${written}\`.`,
+              ],
       ),
       ...section("Left out", [countReasons("case", left)]),
       ...section("Not kept", [countReasons("part", lost)]),

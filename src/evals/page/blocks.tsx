@@ -126,11 +126,14 @@ function Change({ change }: { change: TextChange }) {
         <Words change={change} />
       </div>
       {change.beside && (
-        <ul aria-label="Cases that moved">
-          {change.beside.map((text, at) => (
-            <li key={at}>{plain(text)}</li>
-          ))}
-        </ul>
+        <div>
+          <p class="soft">Cases that moved</p>
+          <ul>
+            {change.beside.map((text, at) => (
+              <li key={at}>{plain(text)}</li>
+            ))}
+          </ul>
+        </div>
       )}
     </li>
   );

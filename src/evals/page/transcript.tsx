@@ -32,7 +32,7 @@ export function CasePane({ one: { case: one, trials } }: { one: Shown }) {
           ["Needed", one.passRate === undefined ? undefined : `${Math.round(one.passRate * 100)}%`],
           ["Model", plain(one.model)],
           ["Suite", plain(one.suite)],
-          ["Place", one.location === "" ? undefined : plain(one.location)],
+          ["Location", one.location === "" ? undefined : plain(one.location)],
         ]}
       />
       {one.reasons.length > 0 && (

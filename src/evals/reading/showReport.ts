@@ -70,7 +70,7 @@ export class Transcripts {
     return [
       heading(
         1,
-        `${count(trials, "trial")} of ${some([...this.#cases], 3)}: ${integer(failed)} did not pass`,
+        `${count(trials, "trial")} of ${some([...this.#cases], 3)}: ${failed > 0 ? `${integer(failed)} did not pass` : trials > 1 ? "all passed" : "passed"}`,
         failed > 0 ? "bad" : "good",
       ),
       text(

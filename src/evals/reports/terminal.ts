@@ -6,6 +6,7 @@ import {
   glue,
   inert,
   joinCommands,
+  nameCommands,
   narrowColumns,
   plain,
   wrap,
@@ -35,8 +36,11 @@ import { plainAscii } from "./escape.ts";
 import { capital } from "./format.ts";
 import { diffPieces, type Piece } from "./wordDiff.ts";
 
-/** What a terminal supports. `width` is in columns; without `unicode`, text is ASCII only. */
-export type Display = { color: boolean; width: number; unicode: boolean };
+/**
+ * What a terminal supports. `width` is in columns; without `unicode`, text is ASCII only. `program`: how the user starts
+ * this program, where not as `evals`.
+ */
+export type Display = { color: boolean; width: number; unicode: boolean; program?: string };
 
 /** For output whose screen is unknown, such as a pipe or a log. */
 export const pipe: Display = { color: false, width: 100, unicode: true };
@@ -168,7 +172,7 @@ class Screen {
   }
 
   #segment(span: Span): Segment {
-    if (typeof span === "string") return { text: joinCommands(this.#safe(span)) };
+    if (typeof span === "string") return { text: joinCommands(nameCommands(this.#safe(span), this.#display.program)) };
     if ("strong" in span) return { text: this.#safe(span.strong), paint: span.tone ? tonePaint[span.tone] : "bold" };
     if ("mark" in span)
       return { text: this.#safe(marks[span.mark]), paint: tonePaint[span.mark === "open" ? "bad" : span.mark] };

@@ -121,7 +121,7 @@ describe("evals run", () => {
     expect(await run(options, stopped)).toBe(130);
     const [id = ""] = records();
     expect(stopped.warned()).toMatch(
-      new RegExp(`^The run was stopped: \\d+ trials are missing. Resume with: evals run --resume ${id}$`, "m"),
+      new RegExp(`^The run was stopped: \\d+ trials are missing. Resume with: \`evals run --resume ${id}\`$`, "m"),
     );
     expect(manifest(id).finishedAt).toBeUndefined();
     const before = trials(id).filter(({ outcome }) => outcome.kind === "answered").length;

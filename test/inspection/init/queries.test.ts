@@ -52,7 +52,8 @@ async function call({ dir, io }: ReturnType<typeof project>, line: string, answe
     offered.push(initial);
     return next();
   };
-  const world = io({ width: 80, ...(answers && { prompts: { select: next, text } }) });
+  const confirm = async () => (await next()) === "yes";
+  const world = io({ width: 80, ...(answers && { prompts: { select: next, text, confirm } }) });
   const code = await runCommandLine(line.split(" "), world, "0.0.0").catch((thrown: EvalsError) => {
     if (!(thrown instanceof EvalsError)) throw thrown;
     world.err(`${thrown.message}\n`);
@@ -81,6 +82,13 @@ it("keeps each decision of a review that is stopped, and goes on with the next o
   expect((await call(made, queries(""), [])).printed).toBe("No draft is left in evals/drafted.yaml.\n");
 });
 
+it("reviews the first suite with drafts where none is named", async () => {
+  const made = project({ "evals/a.yaml": drafted.replace(/^unreviewed.*$/m, ""), "evals/drafted.yaml": drafted });
+  const { code, printed } = await call(made, "queries", ["keep", "keep", "keep"]);
+  expect([code, printed]).toEqual([0, expect.stringMatching(/^3 queries of evals\/drafted.yaml to review/)]);
+  expect((await call(made, "queries", [])).printed).toContain("This command takes one suite, but there are 3:");
+});
+
 it("is asked for on a terminal, or accepts all, which every report says", async () => {
   const made = project({ "evals/drafted.yaml": drafted });
   const refused = await call(made, queries(""));
@@ -93,7 +101,7 @@ it("is asked for on a terminal, or accepts all, which every report says", async 
   const accepted = await call(made, queries("--accept-all"));
   expect([accepted.code, accepted.suite]).toEqual([0, drafted]);
   expect(accepted.printed).toMatchInlineSnapshot(`
-    "3 queries of evals/drafted.yaml that nobody reviewed. To do it: evals queries evals/drafted.yaml
+    "3 queries of evals/drafted.yaml that nobody reviewed. To do it: \`evals queries evals/drafted.yaml\`
     "
   `);
   const { printed } = await call(made, "run evals/drafted.yaml");
@@ -139,7 +147,7 @@ it("has a model write queries for guesses, tools and tools that were confused", 
   expect(printed).toMatchInlineSnapshot(`
     "8 queries to write with anthropic:claude-haiku-5-5, a request each: free. No tool is executed.
     anthropic:claude-haiku-5-5 wrote 6 of 8 queries. 1 could not be used (it repeats the description of the tool). 1 said the same as another.
-    7 queries of evals/drafted.yaml that nobody reviewed. To do it: evals queries evals/drafted.yaml
+    7 queries of evals/drafted.yaml that nobody reviewed. To do it: \`evals queries evals/drafted.yaml\`
     "
   `);
   const [before = ""] = drafted.split("\n# Not read yet.");

@@ -58,7 +58,7 @@ it("names the hosts with a tool of the same name, and the command that lists eve
   expect(shown).toContain(
     "Hosts have tools of the same name: web_search (Claude Code, Codex); bash (Claude Code, Copilot CLI); Shell (goose). They list both, yours with the server's name in front, and a model may call either.",
   );
-  expect(shown).toMatch(/… and 3 more pairs\n\n? +All pairs:\n +\$ evals lint x --confusable\n/);
+  expect(shown).toMatch(/… and 3 more pairs\n\n? +All, less likely ones too:\n +\$ evals lint x --confusable\n/);
 });
 
 it("offers the models whose keys are set, and a local server that answers, but none that only embeds", async () => {

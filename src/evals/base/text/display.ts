@@ -158,6 +158,9 @@ function characterWidth(character: string): number {
   return doubleWidth.test(character) ? 2 : 1;
 }
 
+/** Names this program in commands in backticks as the user started it, for example `npx evals`. */
+export const nameCommands = (text: string, program = "evals") => text.replaceAll("`evals ", `\`${program} `);
+
 /** A command in backticks can be copied only from one line. */
 export const joinCommands = (text: string) => text.replace(/`[^`]+`/g, (part) => part.replaceAll(" ", glue));
 

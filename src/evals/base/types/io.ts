@@ -8,6 +8,8 @@ export type Prompts = {
   ): Promise<string | undefined>;
   /** A line of text; `initial` is there to be edited. */
   text(message: string, initial: string): Promise<string | undefined>;
+  /** A question that y, n or the arrow keys answer. */
+  confirm(message: string): Promise<boolean | undefined>;
 };
 
 /** Everything that a command may use of the process. Created once, in cli.ts. */
@@ -24,6 +26,8 @@ export type Io = {
   width: number;
   color: boolean;
   unicode: boolean;
+  /** How the user starts this program, where not as `evals`. */
+  program?: string;
   env: Readonly<Record<string, string | undefined>>;
   /** Variables for the servers that a command starts, beside those that servers inherit. */
   serverEnv?: Readonly<Record<string, string>>;
@@ -43,9 +47,5 @@ export const isCi = ({ CI }: Io["env"]): boolean => CI !== undefined && CI !== "
 
 /** Asks a yes-or-no question on the terminal; undefined without one. */
 export async function askConsent(question: string, { prompts }: Pick<Io, "prompts">): Promise<boolean | undefined> {
-  const choices = [
-    { value: "yes", label: "Yes" },
-    { value: "no", label: "No" },
-  ];
-  return prompts && (await prompts.select(question, choices)) === "yes";
+  return prompts && (await prompts.confirm(question)) === true;
 }

@@ -50,8 +50,8 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
   const { options } = recalled;
   if (options.proposals === undefined && options.writer === undefined)
     throw usageError(
-      "There is nobody to propose wordings.",
-      "Name a model with --writer, or a file of wordings with --proposals.",
+      "No source of wordings is named.",
+      "Name a model that proposes some with --writer, or a file of them with --proposals.",
     );
   refuseOutput(options, options.proposals, io);
   if (options.patch !== undefined && (await listTrackedFiles(io)).length === 0)

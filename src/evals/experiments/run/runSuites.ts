@@ -237,7 +237,7 @@ export async function reportRun(
     const { missing } = summary.totals;
     const record = options.out === "reports" ? manifest.id : dir;
     const lost = missing > 0 ? `: ${count(missing, "trial")} ${missing === 1 ? "is" : "are"} missing` : "";
-    io.err(printableLines(`${why}${lost}. Resume with: evals run --resume ${record}`));
+    io.err(printableLines(`${why}${lost}. Resume with: \`evals run --resume ${record}\``));
   }
   return end === "cancelled" ? io.signalExitCode() : (summary.exitCode as ExitCode);
 }
@@ -262,6 +262,6 @@ function reportShard(
       ),
     );
   if (end === "complete") return exitCode;
-  io.err(printableLines(`${why}. Resume with: evals run --resume ${dir}`));
+  io.err(printableLines(`${why}. Resume with: \`evals run --resume ${dir}\``));
   return end === "cancelled" ? io.signalExitCode() : exitCode;
 }

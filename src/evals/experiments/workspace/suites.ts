@@ -146,7 +146,7 @@ function nothingTagged(filter: readonly string[], suites: readonly Suite[]): Eva
   );
 }
 
-const listSome = (ids: readonly string[]) => (ids.length > 20 ? [...ids.slice(0, 20), "..."] : ids).join(", ");
+const listSome = (ids: readonly string[]) => (ids.length > 20 ? [...ids.slice(0, 20), "…"] : ids).join(", ");
 
 /** The host whose rules apply to skills: the one under test if there is exactly one, otherwise `host`. */
 export function chooseLoadingHost({

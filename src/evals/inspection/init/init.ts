@@ -178,7 +178,7 @@ async function chooseTargets(options: InitOptions, io: Io): Promise<Chosen | und
   if (!only && skills.length > 0) return { skills };
   if (!only)
     throw usageError(
-      "No server is named, and none is in .mcp.json, .vscode/mcp.json, .cursor/mcp.json or package.json.",
+      "No server is named, and none was found in the files of hosts or in package.json.",
       'Name yours: evals init "node dist/server.js", evals init https://example.com/mcp, or a folder of skills.',
     );
   if (others.length > 0 && io.prompts) {
@@ -229,6 +229,8 @@ async function findOwnServer({ cwd }: Io): Promise<string[]> {
 /** The name of a server for a file name. */
 const slug = (name: string) =>
   name
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "") || "server";

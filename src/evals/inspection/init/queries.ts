@@ -62,7 +62,7 @@ export async function queries(options: QueriesOptions, io: Io): Promise<ExitCode
     const { file } = drafts;
     const open = drafts.listUnreviewed();
     const next = `evals queries ${shellWord(file)}`;
-    const unreviewed = `${count(open.length, "query")} of ${file} that nobody reviewed. To do it: ${next}`;
+    const unreviewed = `${count(open.length, "query")} of ${file} that nobody reviewed. To do it: \`${next}\``;
     if (open.length > 0 && !acceptAll) {
       const code = await review(open, drafts, next, io);
       if (code !== exitCodes.passed) return code;
@@ -99,7 +99,10 @@ async function openSkills(packages: readonly string[], options: QueriesOptions, 
   return [...files.values()];
 }
 
-/** The only suite, with the cases that are drafted for its tools; or the eval files of the project's skills. */
+/**
+ * The suite that is named, the first with drafts or the only one, with the cases that are drafted for its tools; or the eval
+ * files of the project's skills.
+ */
 async function openSuite(options: QueriesOptions, io: Io): Promise<Drafts[]> {
   const { path, writer, from, replace = [] } = options;
   const { suites } = await selectSuites({ paths: path === undefined ? [] : [path] }, io);
@@ -109,7 +112,9 @@ async function openSuite(options: QueriesOptions, io: Io): Promise<Drafts[]> {
       options,
       io,
     );
-  const suite = pickSuite(suites, undefined);
+  const isReview = path === undefined && writer === undefined && !from;
+  const drafted = isReview ? suites.find(({ unreviewed = [] }) => unreviewed.length > 0) : undefined;
+  const suite = drafted ?? pickSuite(suites, undefined);
   const drafts = new Drafts(suite.file, io);
   if (writer === undefined && !from) return [drafts];
   const isUsable = (line: string) => !holdsSecret(line, io);
@@ -212,7 +217,7 @@ async function review(ids: readonly string[], drafts: Drafts, next: string, io: 
     const picked = await io.prompts?.select("This query", choices);
     const decision = decisions.find((one) => one === picked);
     if (decision === undefined) {
-      io.err(printableLines(`${count(ids.length - at, "query")} left. To go on: ${next}`));
+      io.err(printableLines(`${count(ids.length - at, "query")} left. To go on: \`${next}\``));
       return exitCodes.incomplete;
     }
     const edited = decision === "edit" ? await io.prompts?.text("The query", input) : input;

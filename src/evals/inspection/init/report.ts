@@ -49,7 +49,8 @@ export function listMixedUp(named: readonly Named[], lintCommand: string): Block
   });
   const noun = named[0]?.inputSchema ? "tools" : "skills";
   if (pairs.length === 0) return [text(named.length > 1 ? `No two ${noun} are alike.` : undefined)];
-  const all: Item[] = pairs.length > maxPairs ? [{ text: "All pairs:", command: `${lintCommand} --confusable` }] : [];
+  const all: Item[] =
+    pairs.length > maxPairs ? [{ text: "All, less likely ones too:", command: `${lintCommand} --confusable` }] : [];
   return section("Look alike, so a model may mix them up", [list("pair", pairs, maxPairs), list("command", all)]);
 }
 

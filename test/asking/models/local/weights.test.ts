@@ -57,7 +57,7 @@ async function setUp({ fault, isRefused, CI }: { fault?: string; isRefused?: boo
       errIsTerminal: false,
       signal: stopping.signal,
       ...(isRefused !== undefined && {
-        prompts: { select: async () => (isRefused ? "no" : "yes"), text: async () => undefined },
+        prompts: { confirm: async () => !isRefused, select: async () => undefined, text: async () => undefined },
       }),
     },
   };

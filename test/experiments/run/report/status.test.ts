@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PartialRun } from "../../../../src/evals/base/types/run.ts";
-import { describePartial } from "../../../../src/evals/experiments/run/report/status.ts";
+import { describePartial, leadLines } from "../../../../src/evals/experiments/run/report/status.ts";
+import { failed, incomplete, manifest } from "../../../reports/samples.ts";
 
 const asked: PartialRun["asked"] = [
   { suite: "files", case: "read-notes", why: "stale", tools: ["read"] },
@@ -44,5 +45,23 @@ describe("the description of a partial run", () => {
     expect(describePartial({ since: "baseline", asked: [], leftOut })).toEqual([
       "No case is asked: no change since the accepted baseline affects any of 12 cases.",
     ]);
+  });
+});
+
+describe("the next step of a run that was stopped", () => {
+  const lastOf = (summary: typeof incomplete) => leadLines(summary, manifest).at(-1);
+  const resume = `finish the run with \`evals run --resume ${incomplete.run}\``;
+
+  it("is to fix what broke, unless all of it was cancelled", () => {
+    expect(lastOf(incomplete)).toBe(`Next: fix what broke (below), then ${resume}.`);
+    const suites = incomplete.suites.map((suite) => ({
+      ...suite,
+      cases: suite.cases.map((one) => ({ ...one, brokenStages: { cancelled: one.broken } })),
+    }));
+    expect(lastOf({ ...incomplete, suites })).toBe(`Next: ${resume}.`);
+  });
+
+  it("is to resume it where cases failed, too", () => {
+    expect(lastOf({ ...failed, totals: { ...failed.totals, missing: 3 } })).toMatch(`Next: ${resume}; read what`);
   });
 });

@@ -122,8 +122,11 @@ const statuses = {
     tone: "warn",
     holds: ({ exitCode }) => exitCode === exitCodes.incomplete || exitCode >= exitCodes.sigint,
     next: ({ run, totals, suites }) => {
-      if (totals.missing > 0 || suites.some(isStopped))
-        return `Next: ${totals.broken > 0 ? "fix what broke (below), then " : ""}finish the run with \`evals run --resume ${run}\`.`;
+      if (totals.missing > 0 || suites.some(isStopped)) {
+        const stages = listCases({ suites }).flatMap(({ brokenStages }) => Object.keys(brokenStages));
+        const isFaulty = stages.some((stage) => stage !== "cancelled");
+        return `Next: ${isFaulty ? "fix what broke (below), then " : ""}finish the run with \`evals run --resume ${run}\`.`;
+      }
       return suites.some(({ verdict }) => verdict && "lost" in verdict)
         ? "Next: update the tool names in these cases or restore the old names, then run again."
         : "Next: see below what broke or could not be decided, fix its cause, then run again.";
@@ -132,7 +135,8 @@ const statuses = {
   FAILED: {
     tone: "bad",
     holds: () => true,
-    next: ({ run, suites, partial }) => {
+    next: ({ run, suites, partial, totals }) => {
+      const first = totals.missing > 0 ? `finish the run with \`evals run --resume ${run}\`; ` : "";
       // A red case of a suite without a gate is not why the run failed.
       const failed = suites.filter(({ failed: gates = [] }) => gates.length > 0);
       const [red] = redFirst(listCases({ suites: failed.length > 0 ? failed : suites }));
@@ -140,7 +144,7 @@ const statuses = {
       const look = red
         ? `read what the model did with \`evals show${named} --failed${partial ? ` --run ${run}` : ""}\``
         : "add a case";
-      return `Next: ${look}, then improve the descriptions or correct the cases.`;
+      return `Next: ${first}${look}, then improve the descriptions or correct the cases.`;
     },
   },
 } as const satisfies Record<string, StatusRow>;
