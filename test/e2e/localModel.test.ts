@@ -12,12 +12,19 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import type { AskedModel } from "../../src/evals/base/types/model.ts";
 import type { Turn } from "../../src/evals/base/types/trial.ts";
+import { openAskedModel } from "../../src/evals/experiments/workspace/models.ts";
+import { requestOf, tool } from "../asking/models/request.ts";
 import { readPage } from "../docs/page.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import { trialsOf } from "./evals.ts";
 import { runWorkflow } from "./githubRunner.ts";
 import { installPackage, network, packPackage, root } from "./packed.ts";
+
+type Reply = { turn: Turn };
+
+const never = new AbortController().signal;
 
 // Real weights: the packed package in an empty folder, node-llama-cpp, and the list of an official server.
 
@@ -91,31 +98,30 @@ describe.skipIf(!found)("a local model", () => {
     expect(first?.flatMap(({ verdict }) => (verdict?.grade === "pass" ? [1] : [])).length).toBeGreaterThan(0);
   });
 
-  it("answers alike to a list that it read whole, and to one whose beginning it knew", () => {
-    mkdirSync(join(dir, "alike"));
-    const others = Array.from({ length: 12 }, (_, at) => ({ name: `other_${at}`, description: "Does other work." }));
-    const cases = [{ id: "read", input: queries.read[0], expect: { tool: "read_text_file" } }];
-    for (const [name, description] of Object.entries({ before: "Reads a file.", edited: "Opens any file." })) {
-      const tools = [...others, { name: "read_text_file", description }];
-      const listed = tools.map((tool) => ({ ...tool, inputSchema: { properties: { path: { type: "string" } } } }));
-      writeFileSync(join(dir, `alike/${name}.tools.json`), JSON.stringify({ tools: listed }));
-      writeFileSync(
-        join(dir, `alike/${name}.json`),
-        JSON.stringify({ name, server: { tools: `${name}.tools.json` }, cases }),
-      );
-    }
-    const flags = ["-n", "1", "--seed", "7", "-m", `local:${weights}`];
-    evals("run", "alike/edited.json", ...flags, "--out", "alone");
-    // The folder of states is what makes them known later.
-    rmSync(join(dir, "models/states"), { recursive: true });
-    evals("run", "alike/before.json", "alike/edited.json", ...flags, "--out", "after");
-    const [alone, after] = ["alone", "after"].map((out) =>
-      trialsOf(runIn(join(dir, out))).find(({ cell }) => cell.suite === "edited"),
-    );
-    const say = (trial = alone) => trial?.turns.map(({ text, calls }) => [text, calls.map((call) => call.arguments)]);
-    expect(say(after)).toEqual(say(alone));
-    expect(alone?.turns[0]?.usage).toMatchObject({ cacheReadTokens: 0 });
-    expect(after?.turns[0]?.usage.cacheReadTokens).toBeGreaterThan(0);
+  it("answers alike to a list that it read whole, and to one whose beginning it knew", async () => {
+    const list = (description: string) => [...others, tool("read_text_file", description, { path: "the path" })];
+    const others = Array.from({ length: 12 }, (_, at) => tool(`other_${at}`, "Does other work.", { path: "the path" }));
+    const ask = async (model: AskedModel, description: string) => {
+      const { turn } = (await model.ask(
+        requestOf(queries.read[0] ?? "", list(description), { seed: 7 }),
+        never,
+      )) as Reply;
+      return { said: [turn.text, turn.calls], usage: turn.usage };
+    };
+    const open = (folder: string) => {
+      const models = join(dir, folder);
+      return openAskedModel(`local:${weights}`, {
+        cwd: dir,
+        env: { ...env, EVALS_MODELS: models, NODE_OPTIONS: "--import jiti/register" },
+      });
+    };
+    const alone = await ask(await open("alone"), "Opens any file.");
+    const both = await open("both");
+    await ask(both, "Reads a file.");
+    const after = await ask(both, "Opens any file.");
+    expect(after.said).toEqual(alone.said);
+    expect(alone.usage.cacheReadTokens).toBe(0);
+    expect(after.usage.cacheReadTokens).toBeGreaterThan(500);
   });
 
   it("refuses a file that is cut off, and an empty one", () => {
