@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createToolCache } from "../../../src/evals/asking/models/wireNames.ts";
 import { converse, createConversation, createHostedTrial } from "../../../src/evals/asking/trials/conversation.ts";
 import { createExecutor } from "../../../src/evals/asking/trials/execution.ts";
 import type { SkillShelf } from "../../../src/evals/asking/trials/skills.ts";
@@ -122,6 +123,17 @@ describe("what a model is shown of skills", () => {
     expect(tools.map(({ name }) => name)).toEqual(["list", "Skill", "Read", "Write"]);
   });
 
+  it("as tools of its own where another case of the same list has none", async () => {
+    const cache = createToolCache(64, ({ name }) => name);
+    for (const changes of [{}, { files: [{ path: "a", content: "x" }] }, { expectedFiles: {} }, {}]) {
+      const model = scriptedModel(() => turn("done"));
+      await converse(conversation(changes, "skill-tool", model), never);
+      const [request] = model.asked;
+      if (!request) throw new Error("not asked");
+      expect([...cache(request).params.keys()]).toEqual(request.tools.map(({ name }) => name));
+    }
+  });
+
   it("in an order of the trial's own", () => {
     const orders = [1, 2, 3, 4, 5, 6].map((orderSeed) => {
       const tools = toolset.tools.filter(({ origin }) => origin !== "skill");
@@ -154,10 +166,24 @@ describe("a trigger trial", () => {
     expect(await askedOf({ expect: { kind: "skill", skill: "none", avoid: [] } }, load("docx"))).toHaveLength(1);
   });
 
-  it("continues when more than loading is expected", async () => {
-    const asked = await askedOf({ ...wantsPdf, expectedBehavior: ["fills in"] }, load("pdf"));
+  it.each<[what: string, changes: Partial<Case>]>([
+    ["behavior", { ...wantsPdf, expectedBehavior: ["fills in"] }],
+    ["files", { ...wantsPdf, expectedFiles: {} }],
+    ["what code checks", { ...wantsPdf, assertions: ["check.mjs"] }],
+    ["calls", { expect: { kind: "calls", calls: [], order: "any", extras: true, argsMode: "partial", avoid: [] } }],
+  ])("continues with the instructions when more than loading is expected: %s", async (_, changes) => {
+    const asked = await askedOf(changes, load("pdf"));
     expect(asked).toHaveLength(2);
     expect(asked[1]?.messages.at(-1)).toMatchObject({ results: [{ text: expect.stringContaining("# Steps") }] });
+  });
+
+  it("has no reader of instructions where only one reply is asked for", () => {
+    const call = { tools: ["list"] };
+    const { tools } = conversation({
+      maxTurns: 1,
+      expect: { kind: "tool", call, extras: false, argsMode: "partial", avoid: [] },
+    });
+    expect(tools.map(({ name }) => name)).toEqual(["list", "Skill"]);
   });
 });
 

@@ -184,7 +184,7 @@ export function createConversation(
   const { case: one, toolset } = planned;
   const skills = presenter.skills(plannedCell);
   const files = one.files ?? [];
-  const access = { readable: measuresBehavior(one), writable: isWritable(one) };
+  const access = { readable: gradesMoreThanLoading(one), writable: isWritable(one) };
   const entries = orderTools(toolset.tools.filter(isSkill), orderSeed);
   const instructions = renderInstructions(listInstructions(toolset.tools));
   const offer = offerSkills(entries, skills?.form ?? "skill-tool", {
@@ -204,7 +204,8 @@ export function createConversation(
     if (index) search = search?.update(index, ordered) ?? new TrialSearch(index, ordered);
     return {
       tools: search ? offer.tools : [...ordered, ...offer.tools],
-      toolset: hash,
+      // Models keep what they make of a list under this key, and the tools of the harness differ by case.
+      toolset: [hash, ...offer.tools.map(({ name }) => name)].join(" "),
       ...(search && { search }),
       ...(apiSearch !== undefined && {
         deferred: { names: new Set(tools.filter(isDeferred).map(({ name }) => name)), search: apiSearch },
@@ -298,8 +299,13 @@ function renderInstructions(instructions: HostedTrial["instructions"]): string {
 
 const isSkill = ({ origin }: OfferedTool) => origin === "skill";
 
-/** Expected behavior covers what happens after a skill is loaded. Without it, only loading is measured. */
-const measuresBehavior = ({ expectedBehavior }: Case) => expectedBehavior.length > 0;
+/** Whether a case grades what a model does after it has loaded a skill, so that it needs the instructions. */
+function gradesMoreThanLoading(one: Case): boolean {
+  const { expect, expectedBehavior, assertions = [], turns, maxTurns } = one;
+  const isAboutTools = expect?.kind === "tool" || expect?.kind === "calls" || expect?.kind === "any";
+  if (turns || isWritable(one) || (isAboutTools && maxTurns > 1)) return true;
+  return expectedBehavior.length + assertions.length > 0;
+}
 
 /** The package of an entry, with the arm's description. For a package that was removed, only name and description. */
 function toPackage(
@@ -326,7 +332,7 @@ function addPrompt(messages: Case["messages"], prompt: string): Case["messages"]
  */
 function createDecision(one: Case): (calls: readonly Call[]) => boolean {
   const { expect } = one;
-  if (measuresBehavior(one) || isWritable(one) || one.turns) return () => false;
+  if (gradesMoreThanLoading(one)) return () => false;
   if (expect?.kind === "skill" && expect.avoid.length === 0) {
     return (calls) => {
       const loaded = listLoadedSkills(calls);
