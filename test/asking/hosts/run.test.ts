@@ -69,6 +69,13 @@ describe("the project of a trial", () => {
     );
   });
 
+  it("gets a situation only with the skill's own description, which Claude Code shows before it", async () => {
+    const skill = skillIn(freshFolder(), "description: |\n  Makes\n  PDFs.\nwhen_to_use: For forms.\nhooks: {}");
+    const frontOf = async (description: string) => (await lay({ ...skill, description })).text.split("---")[1];
+    expect(await frontOf("Makes PDFs.")).toBe("\nname: pdf\ndescription: Makes PDFs.\nwhen_to_use: For forms.\n");
+    expect(await frontOf("Makes PDFs. - For forms.")).toBe("\nname: pdf\ndescription: Makes PDFs. - For forms.\n");
+  });
+
   it("gets front matter and body alone of a package that is gone", async () => {
     const gone = { ...skillIn(freshFolder(), "description: Old."), dir: "" };
     expect(await lay(gone)).toEqual({

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
 import { startGroup } from "../../base/processes/group.ts";
+import { squeeze } from "../../base/text/text.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import type { Shown } from "../../base/types/exposure.ts";
 import type { HostedTrial, HostModel, Message } from "../../base/types/model.ts";
@@ -312,7 +313,10 @@ async function writeSkill(skill: SkillPackage, target: string): Promise<void> {
   // The wording under test may differ from the file's, and a skill must not grant itself permissions here.
   const isPlain = !privilegedFields.some((key) => key in frontMatter) && frontMatter.description === skill.description;
   if (head !== undefined && isPlain) return copyFile(head, join(target, "SKILL.md"));
-  const kept = Object.entries(frontMatter).filter(([key]) => !privilegedFields.includes(key));
+  // Claude Code would show the situation behind a description that has it already, or that another wording replaces.
+  const isOwn = squeeze(String(frontMatter.description)) === squeeze(skill.description);
+  const left = isOwn ? privilegedFields : [...privilegedFields, "when_to_use"];
+  const kept = Object.entries(frontMatter).filter(([key]) => !left.includes(key));
   const fields = { name: skill.name, ...Object.fromEntries(kept), description: skill.description };
   await writeFile(join(target, "SKILL.md"), `---\n${stringify(fields)}---\n${body}`);
 }
