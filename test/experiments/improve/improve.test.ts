@@ -155,7 +155,7 @@ describe("evals improve", () => {
   });
 
   it.each([
-    ["nobody proposes", {}, "There is nobody to propose wordings."],
+    ["nobody proposes", {}, "No source of wordings is named."],
     ["a keyword search is the writer", { writer: "lexical" }, "lexical cannot be the writer"],
     ["too few cases are held out", { writer: "anthropic:x", asSuite: filesSuite(cases.slice(0, 5)) }, "Only 3 cases"],
     ["the budget pays no proof", { writer: "anthropic:claude-haiku-5-5", budget: 0.01 }, "does not pay for a proof"],

@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { nextStep, type Observation, simulate, TrialRecord } from "../../../src/evals/asking/trials/design.ts";
 import { globalTest } from "../../../src/evals/base/stats/hypothesisTests.ts";
@@ -72,10 +73,44 @@ describe("the verdict", () => {
     expect(variantVerdictSchema.parse(verdict)).toEqual(verdict);
   });
 
-  test.each([2, 6])("a list with %i orders of its tools gives each stage its orders, without a bank too", (orders) => {
-    const setupOf = setup(["short", "long"], { bank: new Map(), requests: () => orders });
-    const { verdict } = simulate(variants(setupOf), model({ short: rates.with(3, 0.95) }, 2));
-    expect(verdict).toMatchObject({ kind: "adopt", winner: "short" });
+  test("lists of few orders end in a verdict, whichever cases a baseline knows and however many wordings there are", () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.record({
+            rate: fc.constantFrom(0, 0.1, 0.5, 0.9, 1),
+            orders: fc.constantFrom(1, 2, 6, 24),
+            known: fc.boolean(),
+          }),
+          {
+            minLength: 1,
+            maxLength: 6,
+          },
+        ),
+        fc.record({
+          challengers: fc.integer({ min: 1, max: 4 }),
+          wordings: fc.integer({ min: 1, max: 3 }),
+          seed: fc.nat(),
+        }),
+        (all, { challengers, wordings, seed }) => {
+          const ids = idsOf(all.map(({ rate }) => rate));
+          const known = all.flatMap(({ rate, known }, i) =>
+            known ? [[ids[i] ?? "", { passed: Math.round(20 * rate), trials: 20 }] as const] : [],
+          );
+          const design = variants({
+            ...{ cases: ids, seed, bank: new Map(known), wordings: () => wordings },
+            challengers: Array.from({ length: challengers }, (_, i) => `wording ${i}`),
+            requests: (id) => (all[ids.indexOf(id)]?.orders ?? 1) * wordings,
+          });
+          const random = seededRandom(seed);
+          const { verdict } = simulate(design, (id) =>
+            random.next() < (all[ids.indexOf(id)]?.rate ?? 0) ? "pass" : "fail",
+          );
+          expect(variantVerdictSchema.parse(verdict)).toEqual(verdict);
+        },
+      ),
+      { numRuns: 60 },
+    );
   });
 
   test("a wording that repairs one case and breaks another is kept out, and the broken cases named, the worst first", () => {

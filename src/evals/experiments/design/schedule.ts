@@ -28,9 +28,9 @@ const many = Number.POSITIVE_INFINITY;
 type Taken = {
   locations: (number | undefined)[];
   asked: number[];
-  /** How often each order was taken, and which were with each wording. */
+  /** How often each order was taken, and the places that each wording took, one after the other. */
   uses: Map<number, number>;
-  byWording: Map<number, Set<number>>;
+  byWording: Map<number, number[]>;
 };
 
 /**
@@ -132,22 +132,24 @@ export class OrderSchedule {
     );
   }
 
-  #choose(id: string, trial: number, { locations, uses, byWording }: Taken, isAhead: boolean): number {
-    const before = locations[trial - 1 - (this.#setup.requests?.(id) ?? many)];
-    if (before !== undefined) return before;
+  #choose(id: string, trial: number, { uses, byWording }: Taken, isAhead: boolean): number {
     const orders = this.countOrders(id);
-    const sameWording = getOrAdd(byWording, (trial - 1) % this.countWordings(id), () => new Set<number>());
-    let best: { location: number; used: number } | undefined;
-    for (const location of this.#candidates(id, trial, isAhead, orders)) {
-      if (sameWording.has(location % orders)) continue;
-      const used = uses.get(location % orders) ?? 0;
-      if (best === undefined || used < best.used) best = { location, used };
-      if (used === 0) break;
+    const sameWording = getOrAdd(byWording, (trial - 1) % this.countWordings(id), (): number[] => []);
+    let chosen = sameWording.at(-orders);
+    if (chosen === undefined) {
+      const known = new Set(sameWording.map((location) => location % orders));
+      let least = many;
+      for (const location of this.#candidates(id, trial, isAhead, orders)) {
+        const used = uses.get(location % orders) ?? 0;
+        if (known.has(location % orders) || used >= least) continue;
+        [chosen, least] = [location, used];
+        if (used === 0) break;
+      }
+      if (chosen === undefined) throw new RangeError("a case has no order left");
+      uses.set(chosen % orders, least + 1);
     }
-    if (best === undefined) throw new RangeError("a case has no order left");
-    sameWording.add(best.location % orders);
-    uses.set(best.location % orders, best.used + 1);
-    return best.location;
+    sameWording.push(chosen);
+    return chosen;
   }
 
   /** Places in the order in which a case prefers them. */

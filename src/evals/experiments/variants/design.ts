@@ -161,7 +161,7 @@ function meanRate(record: TrialRecord, room: readonly string[], arm: string, tri
 class PlayedVariants {
   readonly #setup: VariantSetup;
   readonly #record: TrialRecord;
-  #schedule: OrderSchedule;
+  readonly #schedule: OrderSchedule;
   readonly #figures: VariantFigures;
   /** Trials of the tests are numbered from here, in both arms alike: they share their orders. */
   #from: number;
@@ -188,11 +188,7 @@ class PlayedVariants {
       rounds,
     } = yield* screenWordings(this.#record, { room, wordings: challengers }, this.#schedule);
     this.#figures.screening = rounds;
-    if (screened >= this.#from) {
-      this.#from = screened + 1;
-      // The cases without room were not screened: in a line of their own, the trials of a case follow each other.
-      this.#schedule = new OrderSchedule({ ...this.#setup, from: this.#from });
-    }
+    this.#from = Math.max(this.#from, screened + 1);
     if (this.#lacksAnswers(this.#setup.challengers)) return this.#missing();
     const arms = [incumbentArm, challenger];
     for (const [j, { trials, share, futile }] of gainLooks.entries()) {
