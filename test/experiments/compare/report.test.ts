@@ -88,6 +88,16 @@ describe("which of two records is better", () => {
     expect(compareSides(side({ a: "" }), side({ a: "ppp" }))).toMatchObject({ kind: "refused", exitCode: 3 });
   });
 
+  it("is not asked where no case was scored in both: no change is shown, and the next step is to repeat the run", () => {
+    const of = (name: string) => ({ name, what: "a run", path: name });
+    const comparisons = [compared(side({ a: "ppp" }), side({ a: "bbb" }))];
+    const given = { base: of("a"), head: of("b"), interleaved: false, comparisons, notes: [] } as const;
+    const printed = renderTerminal(comparisonDocument(given as unknown as ComparisonReport), display);
+    expect(printed).toContain("Next: repeat the run whose answers are missing, then compare again.");
+    expect(printed).toContain("No case was scored in both.");
+    expect(printed).not.toContain("Net change");
+  });
+
   it("works with one trial a case: then it is McNemar's exact test", () => {
     const ids = Array.from({ length: 20 }, (_, i) => `case ${i}`);
     const of = (letter: (i: number) => string) => side(Object.fromEntries(ids.map((id, i) => [id, letter(i)])));

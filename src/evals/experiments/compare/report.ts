@@ -216,6 +216,8 @@ export function comparisonDocument({ base, head, comparisons, notes }: Compariso
 function nextStep(comparisons: readonly Comparison[]): string {
   if (comparisons.every(({ kind }) => kind === "refused"))
     return "Next: name two records of the same suite, model and settings.";
+  if (comparisons.some((one) => one.kind === "compared" && one.check.because === "missing"))
+    return "Next: repeat the run whose answers are missing, then compare again.";
   const differs = comparisons.some((one) => one.kind === "compared" && one.better !== "none");
   return differs
     ? "Next: confirm it with a check, which asks both tool lists in turn: `evals run --check on`."
@@ -251,7 +253,7 @@ function comparedBlocks({ check, improved, base, head, cases }: Compared): Block
     text(
       `Passed: A ${share(base)}, B ${share(head)}, in ${count(cases, "case")}`,
       checkReason(check),
-      check.net === null
+      check.net === null || cases === 0
         ? "No case was scored in both."
         : netSentence(check).replace("Net change", "Net change from A to B:"),
     ),
