@@ -102,17 +102,14 @@ const listProjects = (value: Json) =>
  * The servers that are turned off by name: by Claude Code for the project that it keeps as `own`; those of `.mcp.json`, in
  * the settings that a project commits for it; and by lists of Gemini CLI.
  */
-function listTurnedOff(value: Json, path: string, own: string | undefined, names: readonly string[]): string[] {
-  const committed = basename(path) === ".mcp.json" && readText(join(dirname(path), ".claude/settings.json"), maxBytes);
-  const settings = (committed && "text" in committed && parseJsonText(committed.text)) || null;
-  const lists = [
-    own === undefined ? undefined : getAtPath(value, ["projects", own, "disabledMcpServers"]),
-    getAtPath(settings, ["disabledMcpjsonServers"]),
-    getAtPath(value, ["mcp", "excluded"]),
-  ];
+function findTurnedOff(value: Json, path: string, own = ""): (name: string) => boolean {
+  const read = basename(path) === ".mcp.json" && readText(join(dirname(path), ".claude/settings.json"), maxBytes);
+  const settings = Object(read && "text" in read ? parseJsonText(read.text) : null) as JsonObject;
+  const kept = Object(getAtPath(value, ["projects", own])) as JsonObject;
+  const { allowed, excluded } = Object(getAtPath(value, ["mcp"])) as JsonObject;
+  const lists = [settings.disabledMcpjsonServers, kept.disabledMcpServers, excluded];
   const off = lists.filter(Array.isArray).flat();
-  const allowed = getAtPath(value, ["mcp", "allowed"]);
-  return names.filter((name) => off.includes(name) || (Array.isArray(allowed) && !allowed.includes(name)));
+  return (name) => off.includes(name) || (Array.isArray(allowed) && !allowed.includes(name));
 }
 
 /** Whether the content of a file registers servers with a host. */
@@ -166,7 +163,7 @@ export async function readHostFile(file: string, dir: string, shown = resolve(di
     const hint = 'Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }.';
     throw usageError('The file registers no servers under "mcpServers", or as another host does.', hint, location([]));
   }
-  const off = listTurnedOff(value, path, own?.folder, [...servers.keys()]);
+  const isOff = findTurnedOff(value, path, own?.folder);
   const locate = ([name, ...inside]: readonly (string | number)[]) =>
     location(name === undefined ? root : [...(servers.get(String(name)) ?? root), ...inside]);
   const read = ([name, at]: Registered[number]) => {
@@ -174,8 +171,10 @@ export async function readHostFile(file: string, dir: string, shown = resolve(di
     const asked = Array.isArray(list) ? list.filter(isJsonObject) : [];
     const project =
       own && at.includes(own.folder) ? { dir: resolve(own.folder), isOfProject: true } : locateProject(path);
-    const context = { path, project, inputs: asked, isOff: off.includes(name), location: location(at) };
-    return [name, readEntry(name, getAtPath(value, at) ?? null, context)] as const;
+    const context = { path, project, inputs: asked, location: location(at) };
+    const entry = readEntry(name, getAtPath(value, at) ?? null, context);
+    if (isOff(name) && isJsonObject(entry.entry)) entry.entry.disabled = true;
+    return [name, entry] as const;
   };
   return { file: shown, path, entries: new Map([...servers].map(read)), others, location: locate };
 }
@@ -237,13 +236,7 @@ const types: Record<string, "stdio" | "http" | "sse"> = {
   streamablehttp: "http",
 };
 
-type EntryContext = {
-  path: string;
-  project: Project;
-  inputs: readonly JsonObject[];
-  isOff: boolean;
-  location: Location;
-};
+type EntryContext = { path: string; project: Project; inputs: readonly JsonObject[]; location: Location };
 
 /** An entry in the form of `.mcp.json`, with the references that only hosts know as environment variables. */
 function readEntry(name: string, raw: Json, { location, ...context }: EntryContext): HostEntry {
@@ -278,7 +271,7 @@ function readEntry(name: string, raw: Json, { location, ...context }: EntryConte
     const texts = values.map(([key, value]) => [key, typeof value === "number" ? `${value}` : value] as const);
     if (more.length + given.length > 0) entry[field] = Object.fromEntries([...texts, ...more]);
   }
-  if (context.isOff || written.disabled === true || written.enabled === false) entry.disabled = true;
+  if (written.disabled === true || written.enabled === false) entry.disabled = true;
   const known = new Set([...Object.values(fields), ...Object.values(forwarded), ...Object.values(filters)].flat());
   for (const field of Object.keys(raw))
     if (!known.has(field) && !irrelevant.includes(field)) warn(`"${field}" is not supported, and is ignored.`);

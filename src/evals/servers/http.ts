@@ -63,7 +63,7 @@ export function createHttpLink(spec: UrlSpec, sdk: ClientSdk, env: Env): Link {
       // A new event stream is a new session: requests of the old one are never answered.
       if (error instanceof sdk.SseError) loss.abort(`broke the connection at ${shown} (${getRootMessage(error)})`);
     },
-    explain: (failure) => explainRefused(failure, refused) ?? explain(shown, spec.transport, failure, redirecting),
+    explain: (failure) => explainRefused(failure, refused) ?? explain(shown, spec, failure, redirecting),
     close: async () => {
       loss.abort("was closed");
       if ("terminateSession" in transport) {
@@ -283,12 +283,7 @@ async function* limitSize(body: AsyncIterable<Uint8Array>, report: (error: unkno
 }
 
 /** `redirecting`: the URLs that answered with a redirect. One that leads to such a URL is a loop. */
-function explain(
-  shown: string,
-  transport: UrlSpec["transport"],
-  failure: Failure,
-  redirecting: ReadonlySet<string>,
-): Explanation {
+function explain(shown: string, { transport }: UrlSpec, failure: Failure, redirecting: Set<string>): Explanation {
   const hint = "Check the URL, and whether the server's transport is http (Streamable HTTP) or sse.";
   if (failure.kind === "silent") return { message: `did not answer within ${failure.ms / 1000} s at ${shown}.`, hint };
   if (failure.kind === "lost")

@@ -84,11 +84,8 @@ type InlineTools = NonNullable<CaseFile["tools"]>;
 function shareEqualLists(): (tools: InlineTools) => readonly Tool[] {
   const lists = new Map<string, readonly Tool[]>();
   return (tools) => {
-    const convert = () =>
-      (toNumbers(tools as Json) as InlineTools).map(({ description, ...tool }) => ({
-        ...tool,
-        ...defined({ description }),
-      }));
+    const plain = toNumbers(tools as Json) as InlineTools;
+    const convert = () => plain.map(({ description, ...tool }) => ({ ...tool, ...defined({ description }) }));
     return getOrAdd(lists, JSON.stringify(tools), convert);
   };
 }

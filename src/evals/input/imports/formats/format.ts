@@ -153,6 +153,10 @@ export function malformed(parsed: ParsedFile, path: Path, message: string) {
 export const asText = (value: Json | undefined): string | undefined =>
   typeof value === "string" && value.trim() !== "" && !isMarked(value) ? value : undefined;
 
+/** A text as it is; any other value as JSON. */
+export const showValue = (value: Json = null): string =>
+  typeof value === "string" && !isMarked(value) ? String(value) : writeExactJson(value);
+
 /** The items of a list, or the only one; none where there is no value. */
 export const asList = (value: Json | undefined): Json[] => [value ?? []].flat();
 
@@ -160,7 +164,7 @@ export const asList = (value: Json | undefined): Json[] => [value ?? []].flat();
 export function readTexts(value: Json | undefined, what: string, losses: Loss[]): string[] {
   const all = asList(value).filter((one) => typeof one !== "string" || one.trim() !== "");
   for (const one of all.filter((other) => asText(other) === undefined))
-    losses.push({ what: `an entry of "${what}" that is not text`, detail: writeExactJson(one) });
+    losses.push({ what: `an entry of "${what}" that is not text`, detail: showValue(one) });
   return all.flatMap((one) => asText(one) ?? []);
 }
 

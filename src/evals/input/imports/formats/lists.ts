@@ -1,11 +1,4 @@
-import {
-  isJsonObject,
-  isMarked,
-  type Json,
-  type JsonObject,
-  parseExactJson,
-  writeExactJson,
-} from "../../../base/types/json.ts";
+import { isJsonObject, type Json, type JsonObject, parseExactJson, writeExactJson } from "../../../base/types/json.ts";
 import type { CaseFile } from "../../../base/types/suiteFile.ts";
 import {
   asList,
@@ -345,7 +338,7 @@ function acceptAny(accepted: Json): Json {
 
 /** Texts are compared without case. The members of an object are lists of accepted values again. */
 function acceptOne(value: Json): Json {
-  if (typeof value === "string" && !isMarked(value)) return { $ignoreCase: value };
+  if (asText(value) !== undefined) return { $ignoreCase: value };
   if (Array.isArray(value)) return value.map(acceptOne);
   return isJsonObject(value) ? toObject(acceptMembers(value)) : toLiteral(value);
 }

@@ -1,14 +1,5 @@
 import { cut } from "../../../base/text/text.ts";
-import {
-  getAtPath,
-  isJsonObject,
-  isMarked,
-  type Json,
-  type JsonObject,
-  type Path,
-  readWhole,
-  writeExactJson,
-} from "../../../base/types/json.ts";
+import { getAtPath, isJsonObject, type Json, type JsonObject, type Path, readWhole } from "../../../base/types/json.ts";
 import type { CaseFile } from "../../../base/types/suiteFile.ts";
 import type { ParsedFile } from "../../parsing/json.ts";
 import {
@@ -27,6 +18,7 @@ import {
   parseData,
   pickSkill,
   readTexts,
+  showValue,
   toLiteralArgs,
 } from "./format.ts";
 
@@ -46,13 +38,13 @@ export const promptfoo: Format = {
     for (const key of ["tests", "scenarios", "defaultTest"]) {
       const given = config[key] ?? [];
       const isHere = Array.isArray(given) || (key === "defaultTest" && isJsonObject(given));
-      if (!isHere) losses.push({ what: `"${key}" in another file`, detail: asText(given) ?? writeExactJson(given) });
+      if (!isHere) losses.push({ what: `"${key}" in another file`, detail: showValue(given) });
     }
     const templates = listTemplates(config.prompts);
     const shared = asObject(config.defaultTest);
     const cases = listTests(config).flatMap(({ test, path }): ImportedCase[] => {
       const location = parsed.location(path);
-      const leave = (reason: string, name = writeExactJson(test)) => [leaveOut({ name, location, losses: [] }, reason)];
+      const leave = (reason: string, name = showValue(test)) => [leaveOut({ name, location, losses: [] }, reason)];
       const file = asText(test) ?? asText(asObject(test).path);
       if (file !== undefined) return leave("tests of another file", file);
       if (!isJsonObject(test)) return leave("the test is not an object");
@@ -146,10 +138,10 @@ function readTest(
   const others: Loss[] = [...listOtherKeys(merged, known), ...listOtherKeys(options, [])];
   const { threshold } = merged;
   if (isLow(threshold))
-    others.push({ what: "a threshold of the test: every assertion has to hold", detail: writeExactJson(threshold) });
+    others.push({ what: "a threshold of the test: every assertion has to hold", detail: showValue(threshold) });
   const expect = buildExpectation(found);
   const named = asText(test.description);
-  const common = { name: named ?? cut(writeExactJson(given), 80), location, losses: [...others, ...found.losses] };
+  const common = { name: named ?? cut(showValue(given), 80), location, losses: [...others, ...found.losses] };
   if (template === undefined) return leaveOut(common, "its prompt is in another file");
   if (/^\s*(?:\[\s*\{|- role:)/.test(template)) return leaveOut(common, "its prompt is a list of messages");
   const input = fill(template, vars);
@@ -208,7 +200,7 @@ function fill(template: string, vars: JsonObject): string | undefined {
   let isWhole = !/\{[%#]|^file:/.test(template);
   const text = template.replace(/\{\{-?\s*([\w.]+)\s*-?\}\}/g, (_, name: string) => {
     const value = getAtPath(vars, name.split(".")) ?? null;
-    const written = typeof value === "string" && !isMarked(value) ? String(value) : writeExactJson(value);
+    const written = showValue(value);
     if (value === null || typeof value === "object" || written.startsWith("file:")) isWhole = false;
     return written;
   });
@@ -292,7 +284,7 @@ function readAssertion({ transform, ...assertion }: JsonObject, vars: JsonObject
       return;
     case "tool-call-f1":
       if (isLow(threshold))
-        return void losses.push({ what: "tool-call-f1 with a threshold below 1", detail: writeExactJson(threshold) });
+        return void losses.push({ what: "tool-call-f1 with a threshold below 1", detail: showValue(threshold) });
       for (const tool of readTexts(typeof value === "string" ? value.split(",") : value, name, losses))
         addCall(found, tool.trim());
       losses.push({ what: "repeated calls of a tool, which tool-call-f1 allows" });
@@ -333,7 +325,7 @@ function readAssertSet({ threshold, assert }: JsonObject, vars: JsonObject, foun
   });
   const isChoice = names.length === inner.length && Number(threshold) > 0 && Number(threshold) * names.length <= 1;
   if (isChoice) found.calls.push({ tool: oneOrSeveral(names) });
-  else found.losses.push({ what: "an assert-set with a threshold below 1", detail: writeExactJson(threshold) });
+  else found.losses.push({ what: "an assert-set with a threshold below 1", detail: showValue(threshold) });
 }
 
 /** Adds the calls that a tool has to have, or forbids them. */
@@ -358,7 +350,7 @@ function readArguments(value: JsonObject, found: TestExpectations): void {
   const isExact = mode === "exact";
   if (ignored.some((key) => /[*?]/.test(key)) || Object.keys(usual).some((key) => key in expected))
     losses.push({ what: '"ignore" with a pattern, or "defaults" of expected arguments', detail: tool.name });
-  if (!isExact && Object.values(expected).some((one) => /\{/.test(writeExactJson(one))))
+  if (!isExact && Object.values(expected).some((one) => /\{/.test(showValue(one))))
     losses.push({ what: "that nested objects may have further members", detail: tool.name });
   const free = ignored.map((key) => [key, { $optional: { $any: true } }] as const);
   const optional = Object.entries(toLiteralArgs(usual)).map(([key, one]) => [key, { $optional: one }] as const);
@@ -384,7 +376,7 @@ function listTools(value: Json | undefined, losses: Loss[]): ToolCount[] {
     const { name, tool, pattern, min, max } = asObject(typeof one === "string" ? { name: one } : one);
     const named = asText(pattern) ?? asText(name) ?? asText(tool);
     const [least, most] = [min, max].map((count) => (typeof count === "number" ? count : undefined));
-    if (named === undefined) losses.push({ what: "a tool name that is not text", detail: writeExactJson(one) });
+    if (named === undefined) losses.push({ what: "a tool name that is not text", detail: showValue(one) });
     else if (/[*?]/.test(named)) losses.push({ what: "a pattern of tool names", detail: named });
     else counts.push({ name: named, min: least ?? 1, max: most });
   }

@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { isJsonObject, type Json, type JsonObject, writeExactJson } from "../../../base/types/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
 import type { CaseFile } from "../../../base/types/suiteFile.ts";
 import { type ReadCaseFiles, readCaseFiles } from "../../parsing/caseFiles.ts";
 import { realPath } from "../../parsing/folders.ts";
@@ -21,6 +21,7 @@ import {
   pickSkill,
   readTexts,
   type SourceFile,
+  showValue,
 } from "./format.ts";
 
 /** Vally: `{ stimuli: [{ name, prompt, graders: [{ type, config }] }] }`. */
@@ -120,7 +121,7 @@ function readToolCalls(settings: JsonObject, { calls, avoid, losses }: Expectati
 /** Why a call has no names of tools: its name is a pattern, or not text. */
 const explainNoNames = (name: Json | undefined, call: Json): Loss =>
   asText(name) === undefined
-    ? { what: "a call whose tool name is not text", detail: writeExactJson(call) }
+    ? { what: "a call whose tool name is not text", detail: showValue(call) }
     : { what: "a pattern of tool names", detail: String(name) };
 
 /**

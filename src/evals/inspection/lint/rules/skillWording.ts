@@ -1,14 +1,7 @@
 import { quote } from "../../../base/text/text.ts";
 import type { Path } from "../../../base/types/json.ts";
 import type { SkillDocument } from "../../../base/types/skill.ts";
-import {
-  countTriggerPhrases,
-  isEnglish,
-  readText,
-  saysWhatItDoes,
-  saysWhenNotToUse,
-  saysWhenToUse,
-} from "../language.ts";
+import { countTriggerPhrases, isEnglish, saysWhatItDoes, saysWhenNotToUse, saysWhenToUse } from "../language.ts";
 import { defineRules, type RuleHead, type SkillSubject } from "../rule.ts";
 
 const docs = "docs/lint-rules.md";
@@ -104,7 +97,8 @@ export const skillWordingRules = defineRules<SkillSubject>(docs, [
     at: ["frontMatter", "description"],
     find({ package: { description, document } }: SkillSubject) {
       // Claude Code shows `when_to_use` behind the description.
-      const shown = [description, readText(document.frontMatter.when_to_use)].filter(Boolean).join(". ");
+      const { when_to_use: situation } = document.frontMatter;
+      const shown = typeof situation === "string" ? `${description}. ${situation}` : description;
       // The rest is not read: skill-description-length reports longer descriptions.
       const start = shown.slice(0, limits.description);
       return start.trim() !== "" && isEnglish(start) && !isKept(start) && message;
