@@ -31,7 +31,7 @@ const groups: Readonly<Record<string, readonly Command[]>> = {
   Run: [runCommand, showCommand, viewCommand, compareCommand, baselineCommand],
   Change: [blameCommand, variantsCommand, improveCommand],
   "Without a model": [lintCommand, toolsCommand, searchCommand, probeCommand, doctorCommand],
-  Other: [judgeCommand, workerCommand, mergeCommand, cleanCommand, schemaCommand],
+  "Fleet and misc": [judgeCommand, workerCommand, mergeCommand, cleanCommand, schemaCommand],
 };
 export const commands: readonly Command[] = Object.values(groups).flat();
 
