@@ -41,7 +41,7 @@ function onSignal(code: ExitCode): void {
   if (stopping.signal.aborted) process.exit(code);
   signalExitCode = code;
   stopping.abort();
-  stderr.write("\nStopping: in-flight requests are cancelled. Press Ctrl-C again to quit immediately.\n");
+  stderr.write("\nStopping. Press Ctrl-C again to quit immediately.\n");
 }
 process.on("SIGINT", () => onSignal(exitCodes.sigint));
 process.on("SIGTERM", () => onSignal(exitCodes.sigterm));

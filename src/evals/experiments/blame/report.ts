@@ -135,7 +135,7 @@ function describe(
 
 function describeBlamed(group: Group, verdict: BlamedCase, tests: readonly BlameTest[]): string {
   if (verdict.because === "only-change")
-    return `It is the only change of the list, so nothing was asked. Another check is a second look at the fall of ${nameCases(group)}.`;
+    return `It is the only change of the list, so no model was asked. To confirm the fall of ${nameCases(group)}, check again.`;
   if (verdict.seen) return describeSeen(verdict.seen, nameCases(group));
   return `${describeTests(group, tests)}${verdict.descriptions.length > 1 ? relations[verdict.relation] : ""}`;
 }

@@ -273,7 +273,10 @@ export function checkNext(check: CheckSummary, { accept = false, blame = false }
         return "Next: give these cases paraphrases (a list as `input`), so that a check names what holds for several wordings.";
       const rest =
         " Accept the change with `evals baseline accept`, or make it fail the build with `--fail-on changed`.";
-      return `Next: look at the cases that fell (below).${accept ? "" : rest}`;
+      const look = blame
+        ? "look at the cases that fell (below)"
+        : "find the wording at fault with `evals blame latest`";
+      return `Next: ${look}.${accept ? "" : rest}`;
     }
     case "inconclusive":
       return explainOpen(check).next;

@@ -35,6 +35,19 @@ it("says on a screen what failed, what was picked instead, what was confused and
   await expect(brief(several)).toMatchFileSnapshot("snapshots/failed.txt");
 });
 
+it.each([
+  ["reports/x", "`evals show`"],
+  ["reports/partial/x", "`evals show reports/partial/x`"],
+  ["/elsewhere/x", "`evals show /elsewhere/x`"],
+])("names the record in %s where it is not found by itself", (dir, command) => {
+  const document = briefDocument({
+    summary: { ...runOf([suiteOf({ cases: [...several], model })], 1), dir },
+    manifest,
+  });
+  const text = renderTerminal(document, { color: false, width: 80, unicode: true });
+  expect(text).toContain(`All figures: ${command}\n`);
+});
+
 it("speaks of skills as skills", () => {
   const cases = [
     failing("near-miss", "(none)", { outcome: "over-triggered", picked: "skill:cleye", n: 5 }),

@@ -58,7 +58,7 @@ export function briefDocument(input: RunInput): Block[] {
       ["Not reviewed", isDraft ? undefined : notReviewed(manifest)],
       ["Usage", isFree ? undefined : usageText({ totals })],
       ["Exit code", exit],
-      ["All figures", "`evals show`"],
+      ["All figures", `\`evals show${/^reports[/\\][^/\\]+$/.test(dir) ? "" : ` ${dir}`}\``],
       ["Page", { code: `${dir}/report.html`, max: 1000 }],
     ),
   ];
