@@ -8,6 +8,7 @@ import {
 import type { HostWording } from "../../../src/evals/asking/hosts/host.ts";
 import type { Exchange } from "../../../src/evals/asking/hosts/passThrough.ts";
 import type { RelayedCall } from "../../../src/evals/asking/hosts/relay.ts";
+import { listLoadedSkills } from "../../../src/evals/asking/scoring/activity.ts";
 import type { Json } from "../../../src/evals/base/types/json.ts";
 import { noUsage } from "../../../src/evals/base/types/model.ts";
 import type { Call, Execution, StopReason } from "../../../src/evals/base/types/trial.ts";
@@ -106,6 +107,16 @@ describe("readTurns", () => {
     ]);
     expect(turns[1]?.calls[3]).not.toHaveProperty("role");
     expect(turns[2]).toMatchObject({ text: "Done.", calls: [], stop: "done" });
+  });
+
+  it.each([
+    ["skill", { skill: "x" }],
+    ["load_skill", { name: "x" }],
+  ])("has the skill that a host loads with %s %j", (name, args) => {
+    const conversation = [exchange({ tools: [tool(name)], calls: [{ id: "1", tool: name, arguments: args }] })];
+    const turns = readTurns(conversation, offer, { ...wording, skillTools: new Set([name]) });
+    expect(turns[0]?.calls).toEqual([{ id: "1", tool: "Skill", arguments: { skill: "x" } }]);
+    expect(listLoadedSkills(turns[0]?.calls ?? [])).toEqual(["x"]);
   });
 
   it("adds the calls of code to the turn in which it was written", () => {

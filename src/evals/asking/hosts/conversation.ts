@@ -4,6 +4,7 @@ import { canonicalJson, isJsonObject, type Json } from "../../base/types/json.ts
 import type { HostedTrial } from "../../base/types/model.ts";
 import type { Call, Execution, ToolSearch, Turn } from "../../base/types/trial.ts";
 import { numberCalls, readQuery, type ToolOutput } from "../protocols/protocol.ts";
+import { skillTools } from "../scoring/activity.ts";
 import type { HostWording } from "./host.ts";
 import type { Exchange } from "./passThrough.ts";
 import type { Offer, RelayedCall } from "./relay.ts";
@@ -75,6 +76,7 @@ function readTurn(
     const tool = toListed(made.tool);
     const args = toListedArguments(made.tool, made.arguments);
     const call: Call = { ...made, tool, ...(args !== undefined && { arguments: args }) };
+    const loads = wording.skillTools.has(made.tool);
     if (tool !== made.tool) {
       const execution = takeRelayed(relayed, tool, call);
       return { ...call, ...(execution ? { execution } : output && { execution: toExecution(output, 0, wording) }) };
@@ -83,13 +85,15 @@ function readTurn(
       const found = (output?.found ?? []).map(toListed);
       searches.push({ query: readQuery(made), found });
       call.role = "search";
-    } else if (request.tools.some(({ name }) => name === made.tool) && !wording.skillTools.has(made.tool)) {
+    } else if (request.tools.some(({ name }) => name === made.tool) && !loads) {
       call.role = "built-in";
     }
-    call.tool = wording.aliases?.[made.tool] ?? made.tool;
+    // Hosts have names of their own for the tool that loads a skill, and for its argument.
+    if (loads && isJsonObject(args))
+      Object.assign(call, { tool: skillTools.load, arguments: { skill: args.skill ?? args.name ?? "" } });
     if (!output) return call;
     const execution = toExecution(output, next ? next.sentAt - (sentAt + ms) : 0, wording);
-    const isLoaded = wording.skillTools.has(made.tool) && execution.status === "executed" && !execution.result.isError;
+    const isLoaded = loads && execution.status === "executed" && !execution.result.isError;
     const body = isLoaded ? takeBody(notes, made.arguments) : undefined;
     if (body !== undefined && execution.status === "executed")
       execution.result.content.push({ type: "text", text: body });

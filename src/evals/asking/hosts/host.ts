@@ -31,8 +31,6 @@ export type HostWording = {
   searchTools: ReadonlySet<string>;
   /** The tools with which a model loads a skill. The notes after their outputs are the bodies. */
   skillTools: ReadonlySet<string>;
-  /** The name of a host's tool in `scoring/activity.ts`, if it differs. */
-  aliases?: Readonly<Record<string, string>>;
   /** Why a call was not executed, read from its output; undefined when it was. */
   readRefusal(output: ToolOutput): string | undefined;
   /** Matches a reason that means that a permission was denied. Absent: the host denies no calls. */

@@ -148,7 +148,8 @@ export function readFiles(
 /** Warns if a file or a query names another skill. */
 export function warnOtherOwner(value: JsonObject, skill: string, at: At, problems: ProblemCollector): void {
   for (const key of ["skill_name", "skill", "skills"].filter((one) => Object.hasOwn(value, one))) {
-    if ([value[key]].flat().includes(skill)) continue;
+    // A skill of a plugin has the name of the plugin before its own.
+    if ([value[key]].flat().some((one) => one === skill || skill.endsWith(`:${one}`))) continue;
     problems.warn(`owner ${key}`, at(key), () => ({
       message: `"${key}" is ${JSON.stringify(value[key])}, but this eval file belongs to "${skill}".`,
       hint: "The file is read as part of its package. Use the same name in both.",
