@@ -118,7 +118,7 @@ describe("evals init", () => {
     const { code, out } = await evals(["init"], { cwd, width: 1000 });
     expect(code).toBe(0);
     expect(out).toMatch(
-      /Drafted evals\/evals\.json of 2 skills: 11 queries, .* `evals queries \.claude\/skills` replaces them\./,
+      /Drafted evals\/evals\.json of 2 skills: 11 queries, .* Review them with `evals queries \.claude\/skills`\./,
     );
     const { evals: queries } = JSON.parse(read(".claude/skills/minutes/evals/evals.json"));
     expect(queries.map(({ should_trigger }: { should_trigger: boolean }) => should_trigger)).toContain(false);

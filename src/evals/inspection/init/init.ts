@@ -140,7 +140,7 @@ function describeDraft(file: string, { cases }: Draft, askable: number): string 
   ];
   const drafted = `Drafted ${file}: ${count(cases.length, "query")} (${parts.join(", ")}).`;
   if (askable === 0) return `${drafted} Every tool calls or finds others: name a list of those with --catalog.`;
-  return `${drafted} They are guesses, and no model was asked. \`evals queries\` replaces them.`;
+  return `${drafted} They are guesses, and no model was asked. Review them with \`evals queries\`.`;
 }
 
 /** The tools behind dispatchers: those of the catalog, or those that the enum of a schema names. */

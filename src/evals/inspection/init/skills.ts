@@ -59,7 +59,7 @@ export async function initSkills(target: SkillsTarget, io: Io): Promise<Drafted>
       ...listFindings(runRules(subjects ?? [], rules).findings, lint),
       text(
         drafted.length > 0
-          ? `Drafted evals/evals.json of ${count(drafted.length, "skill")}: ${count(queries, "query")}, among them near misses, for which the skill must not load. They are guesses, and no model was asked. \`evals queries ${shellWord(shown)}\` replaces them.`
+          ? `Drafted evals/evals.json of ${count(drafted.length, "skill")}: ${count(queries, "query")}, among them near misses, for which the skill must not load. They are guesses, and no model was asked. Review them with \`evals queries ${shellWord(shown)}\`.`
           : undefined,
         kept > 0 ? `Kept the queries of ${count(kept, "skill")}.` : undefined,
       ),
