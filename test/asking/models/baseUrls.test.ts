@@ -37,6 +37,9 @@ it.each([
   ["openai:m", "/v1#section", "/v1/chat/completions"],
   ["openai:m", "/v1/chat/completions", "/v1/chat/completions"],
   ["openai:m", "/openai/v1/responses/", "/openai/v1/chat/completions"],
+  ["openai:m", "/v1/completions", "/v1/chat/completions"],
+  ["openai:m", "/api/v1/models/", "/api/v1/chat/completions"],
+  ["ollama:m", "/api/generate", "/v1/chat/completions"],
   ["openai:m", "/v1/?api-version=1&a=%2F", "/v1/chat/completions?api-version=1&a=%2F"],
   [
     "openai:m",
@@ -98,7 +101,7 @@ it.each<[string, Answer, string]>([
   [
     "a page",
     { text: "<!doctype html><title>Chats</title>", headers: { "content-type": "text/html" } },
-    'the reply is not a completion but the text "<!doctype html><title>Chats</title>"; most base URLs end in /v1',
+    'the reply is not a completion but the text "<!doctype html><title>Chats</title>" (asked at http://{host}/); most base URLs end in /v1',
   ],
   [
     "LM Studio's error with status 200",
@@ -108,7 +111,7 @@ it.each<[string, Answer, string]>([
   [
     "the root of Ollama",
     { text: "Ollama is running" },
-    `the reply is not JSON (Unexpected token 'O', "Ollama is running" is not valid JSON); most base URLs end in /v1`,
+    `the reply is not JSON (Unexpected token 'O', "Ollama is running" is not valid JSON) (asked at http://{host}/); most base URLs end in /v1`,
   ],
   [
     "a site",
@@ -118,4 +121,36 @@ it.each<[string, Answer, string]>([
 ])("a base URL that leads to %s", async (_, answer, expected) => {
   const { said, asked } = await askAt("openai:m", "http://{host}", {}, answer);
   expect([said, asked.length]).toEqual([expected, 1]);
+});
+
+it.each([
+  ["http://{host}/v1/v1", "404: Lost (asked for http://{host}/v1/v1/chat/completions; it has /v1 twice)"],
+  [
+    "http://{host}/openai/deployments/gpt",
+    "404: Lost (asked for http://{host}/openai/deployments/gpt/chat/completions; with Azure the base URL ends in ?api-version=...)",
+  ],
+  ["http://{host}/v1beta/openai", "404: Lost (asked for http://{host}/v1beta/openai/chat/completions)"],
+  ["https://{host}/v1", "the connection failed: the server speaks no TLS; write http:// in the base URL"],
+])("the base URL %s has its remedy", async (base, expected) => {
+  const { said } = await askAt("openai:m", base, {}, { status: 404, text: "Lost" });
+  expect(said).toBe(expected);
+});
+
+it.each([
+  ["127.0.0.1:9/v1", "http://127.0.0.1:9/v1"],
+  ["localhost:9", "http://localhost:9"],
+  ["https://$" + "{HOST}/v1", "http://127.0.0.1:8080/v1"],
+  ["https://<resource>.openai.azure.com", "http://127.0.0.1:8080/v1"],
+])("refuses the base URL %s", async (base, example) => {
+  const refused = askAt("openai:m", base).catch((error) => error.problems);
+  expect(await refused).toMatchObject([
+    { message: `"${base}" is not a valid base URL for openai.`, hint: `Give a complete URL, for example ${example}.` },
+  ]);
+});
+
+it("sends the key of Azure beside a version of its API in any case", async () => {
+  const { asked } = await askAt("openai:m", "http://{host}/openai/deployments/gpt?Api-Version=1", {
+    env: { OPENAI_API_KEY: "k-1" },
+  });
+  expect(asked[0]?.headers["api-key"]).toBe("k-1");
 });

@@ -133,7 +133,7 @@ describe("a model that cannot", () => {
     [
       "openai:x",
       { baseUrl: "localhost:8000" },
-      'error: "localhost:8000" is not a valid base URL for openai.\n  Give a complete URL, for example http://127.0.0.1:8080/v1.',
+      'error: "localhost:8000" is not a valid base URL for openai.\n  Give a complete URL, for example http://localhost:8000.',
     ],
     [
       "anthropic:x",

@@ -7,7 +7,14 @@ import type {
 } from "openai/resources/chat/completions";
 import type { ReasoningEffort } from "openai/resources/shared";
 import * as z from "zod";
-import { type Delay, type EndpointOptions, priceUsage, resolveEndpoint, services } from "../../base/types/endpoint.ts";
+import {
+  type Delay,
+  type EndpointOptions,
+  priceUsage,
+  resolveEndpoint,
+  services,
+  withoutSecrets,
+} from "../../base/types/endpoint.ts";
 import { isJsonObject, isNestedDeeper, type Json } from "../../base/types/json.ts";
 import {
   type AskedModel,
@@ -51,7 +58,8 @@ export function connectOpenai(options: EndpointOptions) {
   const { apiKey, headers, timeoutMs, retries, ...endpoint } = resolveEndpoint(options, provider);
   const query = Object.fromEntries(new URLSearchParams(endpoint.search));
   // Azure takes the version of its API in the query, and a key of its own in a header of its own.
-  const isAzure = "api-version" in query || new URL(endpoint.baseUrl).hostname.endsWith(".azure.com");
+  const isAzure =
+    /\bapi-version=/i.test(endpoint.search) || /\.azure\.(com|us|cn)$/.test(new URL(endpoint.baseUrl).hostname);
   const clientOptions = {
     apiKey,
     baseURL: endpoint.baseUrl,
@@ -113,8 +121,9 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
       .then((reply) => read(reply, request))
       .catch((thrown: unknown) => nameRefused(readFault(thrown), request.tools));
     // At another path, LM Studio and web interfaces answer with status 200.
-    const isOther = result.kind === "fault" && result.message.startsWith("the reply is not ");
-    return isOther ? { ...result, message: result.message + hintVersion(baseUrl) } : result;
+    if (result.kind !== "fault" || !result.message.startsWith("the reply is not ")) return result;
+    const asked = / but the text "|not JSON/.test(result.message) ? ` (asked at ${withoutSecrets(baseUrl)})` : "";
+    return { ...result, message: result.message + asked + hintVersion(baseUrl) };
   });
   return {
     id,

@@ -31,9 +31,15 @@ function readRedirect(location: string, url: string): Refusal {
   return { message: `redirects${target}; requests do not follow, so change the base URL` };
 }
 
-/** A hint on a URL that lacks the version of an API. */
-export const hintVersion = (url: string) =>
-  /\/v\d|\/openai\/deployments\//.test(url) ? "" : "; most base URLs end in /v1";
+/** A hint on a URL that lacks the version of an API, or has it twice. */
+export function hintVersion(url: string): string {
+  const [, twice] = /(\/v\d)\1\//.exec(url) ?? [];
+  if (twice) return `; it has ${twice} twice`;
+  if (!/\/v\d|\/openai\/deployments\//.test(url)) return "; most base URLs end in /v1";
+  return /\/openai\/deployments\/(?!.*\bapi-version=)/i.test(url)
+    ? "; with Azure the base URL ends in ?api-version=..."
+    : "";
+}
 
 /** Characters of a page that are searched for its words. */
 const maxPage = 10_000;

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import * as z from "zod";
-import { cut, listJsonObjects, quote, squeeze } from "../../base/text/text.ts";
+import { cut, listJsonObjects, squeeze } from "../../base/text/text.ts";
 import {
   EvalsError,
   formatIssues,
@@ -185,9 +185,9 @@ export function hashPrompt(): string {
 export type Reading = { kind: "answered"; matches: readonly Match[] } | { kind: "broken"; why: string };
 
 /**
- * Reads a judge's reply without trusting it. A verdict counts only with evidence that occurs verbatim (except white
- * space and the form of quotation marks) in what the model did, or in the value in question; otherwise it is "cannot tell". Missing, repeated or invented
- * criteria invalidate the whole reply, because the others may be shifted as well.
+ * Reads a judge's reply without trusting it. A verdict counts only with evidence that occurs verbatim (except white space
+ * and the form of quotation marks) in what the model did, or in the value in question; otherwise it is "cannot tell".
+ * Missing, repeated or invented criteria invalidate the whole reply, because the others may be shifted as well.
  */
 export function readJudgment(
   { text, stop, calls: [call] = [] }: Pick<Turn, "text" | "stop"> & Partial<Pick<Turn, "calls">>,
@@ -195,7 +195,7 @@ export function readJudgment(
 ): Reading {
   if (stop === "refused") return broken("the judge refused to answer");
   if (stop === "cut") return broken("the judge's reply was cut off at the limit of its tokens; raise --max-tokens");
-  if (call && text.trim() === "") return broken(`the judge called a tool ${quote(call.tool)} instead of answering`);
+  if (call && text.trim() === "") return broken(`the judge called a tool "${cut(call.tool, 60)}" instead of answering`);
   const answer = parseAnswer(text, questions.length);
   if ("why" in answer) return broken(answer.why);
   const numbers = answer.answers.map(({ number }) => number);
@@ -224,15 +224,8 @@ function parseAnswer(text: string, count: number): z.infer<typeof judgmentSchema
   if (objects.length > 1 && !isList) return { why: "the judge's answer has several JSON objects" };
   const answers = (isList ? objects : findAnswers(first))?.map((written) => {
     if (!isJsonObject(written)) return written;
-    const one = Object.fromEntries(Object.entries(written).map(([key, value]) => [key.toLowerCase(), value]));
-    const { number = count === 1 ? 1 : undefined, evidence, reason, verdict } = one;
-    const words =
-      typeof verdict === "string"
-        ? verdict
-            .toLowerCase()
-            .replace(/[\s_*.-]+/g, " ")
-            .trim()
-        : verdict;
+    const { number = count === 1 ? 1 : undefined, evidence, reason, verdict } = written;
+    const words = typeof verdict === "string" ? squeeze(verdict.toLowerCase().replace(/[_*.-]/g, " ")) : verdict;
     return {
       number: typeof number === "string" && /^\d+$/.test(number) ? Number(number) : number,
       evidence: evidence === null ? "" : evidence,
@@ -247,13 +240,11 @@ function parseAnswer(text: string, count: number): z.infer<typeof judgmentSchema
 /** The answers in an object: its list, one answer or answers by number in place of the list, or those of its only member. */
 function findAnswers(written: Json | undefined): Json[] | undefined {
   if (!isJsonObject(written)) return Array.isArray(written) ? written : undefined;
-  const members = Object.entries(written);
-  const [, list] = members.find(([key]) => /^answers$/i.test(key)) ?? [];
-  if (list !== undefined) return findAnswers(list);
-  if (members.some(([key]) => /^verdict$/i.test(key))) return [written];
-  if (members.length > 0 && members.every(([key, one]) => /^\d+$/.test(key) && isJsonObject(one)))
-    return members.map(([number, one]) => ({ number, ...Object(one) }));
-  const inner = members.filter(([, one]) => isJsonObject(one));
+  if (written.answers !== undefined) return findAnswers(written.answers);
+  if ("verdict" in written) return [written];
+  const inner = Object.entries(written).filter(([, one]) => isJsonObject(one));
+  if (inner.length > 0 && inner.every(([key]) => /^\d+$/.test(key)))
+    return inner.map(([number, one]) => ({ number, ...Object(one) }));
   return inner.length === 1 ? findAnswers(inner[0]?.[1]) : undefined;
 }
 
@@ -277,21 +268,20 @@ function toMatch(
 
 /** Why a quote does not count; undefined if it does. */
 function findEvidenceProblem(evidence: string, about: Transcript, where: "transcript" | "value"): string | undefined {
-  const passage = plainQuotes(evidence);
-  if (passage === "") return "the judge quoted nothing";
+  const quote = plainQuotes(evidence);
+  if (quote === "") return "the judge quoted nothing";
   const containing = about
     .map((entry) => ({ of: entry.of, text: plainQuotes(entry.text) }))
-    .filter(({ text }) => text.includes(passage));
+    .filter(({ text }) => text.includes(quote));
   const done = containing.filter(({ of }) => of === "done");
   if (done.length === 0) {
     return containing.some(({ of }) => of === "given")
       ? "the judge quoted the model's input, not what it did"
       : `the judge's quote is not in the ${where}`;
   }
-  const letters = passage.replace(/[^\p{L}\p{N}]/gu, "");
-  const isEnough =
-    new TextEncoder().encode(letters).length >= leastEvidence || done.some(({ text }) => text === passage);
-  return isEnough ? undefined : `the judge's quote is too short: ${JSON.stringify(passage)}`;
+  const letters = quote.replace(/[^\p{L}\p{N}]/gu, "");
+  const isEnough = new TextEncoder().encode(letters).length >= leastEvidence || done.some(({ text }) => text === quote);
+  return isEnough ? undefined : `the judge's quote is too short: ${JSON.stringify(quote)}`;
 }
 
 /** A text in one line with straight quotation marks, which models write for typographic ones. */

@@ -78,7 +78,7 @@ export function resolveLocalUrl(server: keyof typeof localServers, { env, baseUr
   const written = baseUrl ?? ollamaHost ?? localUrl(localServers[server].port);
   if (!URL.canParse(written)) return written;
   const url = new URL(written);
-  url.pathname = url.pathname.replace(/(?:\/v1(?:\/chat\/completions)?|\/api(?:\/(?:v\d|chat))?)?\/*$/, "/v1");
+  url.pathname = url.pathname.replace(/(?:\/v1(?:\/chat\/completions)?|\/api(?:\/(?:v\d|chat|generate))?)?\/*$/, "/v1");
   return url.href;
 }
 
@@ -199,10 +199,12 @@ export function readHeaders(written: readonly string[] = [], env: EndpointOption
  */
 export function parseBaseUrl(text: string, { name, baseUrl = "/v1" }: { name: string; baseUrl?: string }) {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const hint = "Give a complete URL, for example http://127.0.0.1:8080/v1.";
-  if (!url || !/^https?:$/.test(url.protocol)) throw usageError(`"${text}" is not a valid base URL for ${name}.`, hint);
+  const complete = /^[\w.-]+(?::\d+)?(?:\/.*)?$/.test(text) ? `http://${text}` : undefined;
+  const hint = `Give a complete URL, for example ${complete ?? "http://127.0.0.1:8080/v1"}.`;
+  if (!url || !/^https?:$/.test(url.protocol) || /[<>{}]/.test(text))
+    throw usageError(`"${text}" is not a valid base URL for ${name}.`, hint);
   const { search, username, password } = url;
-  const path = url.pathname.replace(/(?:\/(?:chat\/completions|responses|messages))?\/*$/, "");
+  const path = url.pathname.replace(/(?:(?<=\/v\d)\/models|(?:\/chat)?\/(?:completions|responses|messages))?\/*$/, "");
   const credentials = [username, password].map(decodePercent).join(":");
   return {
     url: new URL(url.origin + (baseUrl.endsWith("/v1") ? path : path.replace(/\/v1$/, ""))),

@@ -31,14 +31,9 @@ const rubric = {
 type RubricRule = keyof typeof rubric;
 
 /** A score, which models also write as `"4"` or `"4/5"`. */
-const scoreSchema = z.preprocess(
-  (score) =>
-    typeof score === "string" && /^\s*[1-5]\s*(?:(?:\/|of|out of)\s*5\s*)?$/.test(score)
-      ? Number.parseInt(score, 10)
-      : score,
-  z.literal([1, 2, 3, 4, 5]),
-);
-const gradeSchema = z.object({ reason: z.string(), score: scoreSchema });
+const readScore = (score: unknown) =>
+  Number(/^" *([1-5])(?: *\/ *5)? *"$/.exec(JSON.stringify(score) ?? "")?.[1]) || score;
+const gradeSchema = z.object({ reason: z.string(), score: z.preprocess(readScore, z.literal([1, 2, 3, 4, 5])) });
 const ids = Object.keys(rubric) as RubricRule[];
 const rubricAnswerSchema = z.object(
   Object.fromEntries(ids.map((id) => [id, gradeSchema])) as Record<RubricRule, typeof gradeSchema>,
