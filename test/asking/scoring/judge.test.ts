@@ -94,7 +94,7 @@ describe("the answer", () => {
     });
     expect(one({ evidence: 'list {"path":"photos"}' })).toMatchObject({ met: "yes" });
     expect(one({ evidence: "list {“path”:“photos”}" })).toMatchObject({ met: "yes" });
-    expect(one({ evidence: '"There are two photos."' })).toEqual({ met: "yes", evidence: "There are two photos." });
+    expect(one({ evidence: "“There are two photos.”" })).toMatchObject({ met: "yes" });
     expect(one({ verdict: "cannot tell", evidence: "", reason: "It is cut." })).toEqual({
       met: "unknown",
       why: "the judge cannot tell: It is cut.",
@@ -205,7 +205,6 @@ describe("the answer", () => {
     ],
     ["a verdict in bold", (json: string) => json.replace('"met"', '"**Met.**"')],
     ["a verdict of true", (json: string) => json.replace('"met"', "true")],
-    ["the quote in quotation marks", (json: string) => json.replace('"Which', '"“Which').replace('want?"', 'want?”"')],
     ["a special token", (json: string) => `<|channel|>final<|message|>${json}<|return|>`],
   ])("is read with %s around it", (_, around) => {
     expect(read(around(saying({})))).toEqual(read(saying({})));

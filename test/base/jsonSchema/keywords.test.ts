@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, it, test } from "vitest";
 import {
   explainTypeMisfit,
   findMalformed,
@@ -96,6 +96,21 @@ test("a keyword of another form is named with the form that it must have", () =>
       "an array is not a type of JSON Schema. Use one of string, integer, number, boolean, array, object, null.",
     ]
   `);
+});
+
+it.each([
+  ["(?P<year>\\d{4})", "A named group is (?<name>...)."],
+  ["(?i)abc", "There are no flags: for (?i), write [Aa]."],
+  ["(?i:abc)", "There are no flags: for (?i), write [Aa]."],
+  ["\\Aabc\\Z", "Write ^ and $ for \\A and \\Z."],
+  ["[[:alpha:]]+", "Write ranges for POSIX classes: [A-Za-z] for [[:alpha:]]."],
+  ["a++b", "No possessive or atomic match: write a+ for a++."],
+  ["(?>a)", "No possessive or atomic match: write a+ for a++."],
+  ["^\\p{Han}+$", "Unicode classes are \\p{L}, \\p{Lu} or \\p{Script=Greek}."],
+  ["^\\@x$", "Remove the backslash before a sign that has no meaning of its own."],
+])("the pattern %s has its remedy", (pattern, advice) => {
+  const [violation] = findMalformed({ pattern });
+  expect(violation?.fix).toBe(`${advice} Write it so that new RegExp(pattern, 'u') accepts it.`);
 });
 
 test("every form that JSON Schema allows is accepted", () => {

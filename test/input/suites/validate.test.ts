@@ -50,7 +50,7 @@ describe("a case", () => {
     ["expect:", '3:5 "expect" must be an object, got nothing. Write { tool: none } if no tool is right.'],
     [
       "expect: { tool: null }",
-      '3:21 "tool" must be text or a list of text, got nothing. Write { tool: none } if no tool is right. If it is the name of a tool, put it in quotes: "null".',
+      '3:21 "tool" must be text or a list of text, got nothing. Write { tool: none } if no tool is right.',
     ],
     [
       "expect: [x, y]",
@@ -77,7 +77,7 @@ describe("a case", () => {
     ["expect: { tool: [x, &a 2.50] }", '3:28 "tool[1]" must be text, got 2.50. Put it in quotes: "2.50".'],
     [
       "expect: { tool: false }",
-      '3:21 "tool" must be text or a list of text, got false. Write { tool: none } if no tool is right. If it is the name of a tool, put it in quotes: "false".',
+      '3:21 "tool" must be text or a list of text, got false. Write { tool: none } if no tool is right.',
     ],
     ["expect: { tool: [x, [y]] }", '3:25 "tool[1]" must be text, got a list.'],
     ["expect: { tool: [] }", '3:21 "tool" is empty. Write { tool: none } if no tool is right.'],

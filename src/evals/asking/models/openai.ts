@@ -7,14 +7,7 @@ import type {
 } from "openai/resources/chat/completions";
 import type { ReasoningEffort } from "openai/resources/shared";
 import * as z from "zod";
-import {
-  type Delay,
-  type EndpointOptions,
-  priceUsage,
-  resolveEndpoint,
-  services,
-  withoutSecrets,
-} from "../../base/types/endpoint.ts";
+import { type Delay, type EndpointOptions, priceUsage, resolveEndpoint, services } from "../../base/types/endpoint.ts";
 import { isJsonObject, isNestedDeeper, type Json } from "../../base/types/json.ts";
 import {
   type AskedModel,
@@ -58,8 +51,7 @@ export function connectOpenai(options: EndpointOptions) {
   const { apiKey, headers, timeoutMs, retries, ...endpoint } = resolveEndpoint(options, provider);
   const query = Object.fromEntries(new URLSearchParams(endpoint.search));
   // Azure takes the version of its API in the query, and a key of its own in a header of its own.
-  const isAzure =
-    /\bapi-version=/i.test(endpoint.search) || /\.azure\.(com|us|cn)$/.test(new URL(endpoint.baseUrl).hostname);
+  const isAzure = /\.azure\.(?:com|us|cn)\/|\bapi-version=/i.test(endpoint.baseUrl + endpoint.search);
   const clientOptions = {
     apiKey,
     baseURL: endpoint.baseUrl,
@@ -122,7 +114,7 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
       .catch((thrown: unknown) => nameRefused(readFault(thrown), request.tools));
     // At another path, LM Studio and web interfaces answer with status 200.
     if (result.kind !== "fault" || !result.message.startsWith("the reply is not ")) return result;
-    const asked = / but the text "|not JSON/.test(result.message) ? ` (asked at ${withoutSecrets(baseUrl)})` : "";
+    const asked = / but the text "|not JSON/.test(result.message) ? ` (asked at ${record.baseUrl})` : "";
     return { ...result, message: result.message + asked + hintVersion(baseUrl) };
   });
   return {
@@ -138,7 +130,7 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
 }
 
 function writeTool({ description, inputSchema }: OfferedTool, name: string): ChatCompletionFunctionTool {
-  const parameters = { type: "object", ...inputSchema };
+  const parameters = { type: "object", properties: {}, ...inputSchema };
   return { type: "function", function: { name, ...(description && { description }), parameters } };
 }
 

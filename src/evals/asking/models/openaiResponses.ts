@@ -99,7 +99,7 @@ const probeTools: Tool[] = [
 ];
 
 function writeTool({ description, inputSchema }: OfferedTool, name: string): FunctionTool {
-  const parameters = { type: "object", ...inputSchema };
+  const parameters = { type: "object", properties: {}, ...inputSchema };
   return { type: "function", name, strict: false, ...(description && { description }), parameters };
 }
 

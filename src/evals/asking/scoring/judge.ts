@@ -220,7 +220,7 @@ function parseAnswer(text: string, count: number): z.infer<typeof judgmentSchema
   const objects = listJsonObjects(text);
   const [first] = objects;
   if (!first) return { why: `the judge's answer has no valid JSON object: ${cut(squeeze(text))}` };
-  const isList = objects.every((one) => "verdict" in one && ("number" in one || (count === 1 && objects.length === 1)));
+  const isList = objects.length > 1 && objects.every((one) => "verdict" in one && "number" in one);
   if (objects.length > 1 && !isList) return { why: "the judge's answer has several JSON objects" };
   const answers = (isList ? objects : findAnswers(first))?.map((written) => {
     if (!isJsonObject(written)) return written;
@@ -249,7 +249,7 @@ function findAnswers(written: Json | undefined): Json[] | undefined {
 }
 
 function toMatch(
-  { evidence: written, reason, verdict }: z.infer<typeof judgmentSchema>["answers"][number],
+  { evidence, reason, verdict }: z.infer<typeof judgmentSchema>["answers"][number],
   question: JudgeQuestion,
   number: number,
   all: Transcript,
@@ -257,18 +257,15 @@ function toMatch(
   const why = cut(squeeze(reason));
   if (verdict === "cannot tell") return unknown(`the judge cannot tell: ${why}`);
   const about = question.about === "value" ? buildValueEntries(question, number) : all;
-  const where = question.about === "value" ? "value" : "transcript";
-  // Many models put the quote into quotation marks.
-  const [, cited = written] = /^["'`“‘](.+)["'`”’]$/s.exec(written.trim()) ?? [];
-  const evidence = findEvidenceProblem(written, about, where) === undefined ? written : cited;
-  const problem = findEvidenceProblem(evidence, about, where);
+  const problem = findEvidenceProblem(evidence, about, question.about === "value" ? "value" : "transcript");
   if (problem !== undefined) return unknown(problem);
   return verdict === "met" ? { met: "yes", evidence } : { met: "no", why: `the judge: ${why}`, evidence };
 }
 
 /** Why a quote does not count; undefined if it does. */
 function findEvidenceProblem(evidence: string, about: Transcript, where: "transcript" | "value"): string | undefined {
-  const quote = plainQuotes(evidence);
+  // Many models put the quote into quotation marks.
+  const quote = plainQuotes(evidence).replace(/^(["'`])(.*)\1$/, "$2");
   if (quote === "") return "the judge quoted nothing";
   const containing = about
     .map((entry) => ({ of: entry.of, text: plainQuotes(entry.text) }))

@@ -159,9 +159,21 @@ export function* findMalformed(location: JsonObject): Iterable<KeywordViolation>
   ]) {
     if (compiles(source)) continue;
     const message = `The pattern ${quote(source)} is not a regular expression of JSON Schema (ECMA-262, Unicode).`;
-    yield { ...entry, message, fix: "Write it so that new RegExp(pattern, 'u') accepts it." };
+    const advice = foreignPatterns.flatMap(([sign, fix]) => (sign.test(source) ? [fix] : []));
+    yield { ...entry, message, fix: [...advice, "Write it so that new RegExp(pattern, 'u') accepts it."].join(" ") };
   }
 }
+
+/** Syntax of other dialects of regular expressions, and what to write instead. */
+const foreignPatterns: readonly (readonly [RegExp, string])[] = [
+  [/\(\?P</, "A named group is (?<name>...)."],
+  [/\(\?[a-z]*(?:-[a-z]+)?[):]/, "There are no flags: for (?i), write [Aa]."],
+  [/\\[AZz]/, "Write ^ and $ for \\A and \\Z."],
+  [/\[\[:/, "Write ranges for POSIX classes: [A-Za-z] for [[:alpha:]]."],
+  [/[+*?]\+|\{[\d,]+\}\+|\(\?>/, "No possessive or atomic match: write a+ for a++."],
+  [/\\p/i, "Unicode classes are \\p{L}, \\p{Lu} or \\p{Script=Greek}."],
+  [/\\[@#%&~:;,<>=!"'`_ -]/, "Remove the backslash before a sign that has no meaning of its own."],
+];
 
 /** Whether a pattern is a regular expression. It is never run, so slow expressions are harmless. */
 function compiles(pattern: string): boolean {

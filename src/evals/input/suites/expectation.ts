@@ -32,9 +32,6 @@ export function toToolNames(value: string | readonly string[] | undefined): read
   return names.some((name) => quotedName.test(name)) ? names.map((name) => name.replace(quotedName, "$1")) : names;
 }
 
-/** The name of a tool as it is written in a suite. */
-export const writeToolName = (name: string): string => (name === "none" || name === "any" ? `"${name}"` : name);
-
 const quotedName = /^"(none|any)"$/;
 
 /** Shared by all cases, because a suite may have very many. */

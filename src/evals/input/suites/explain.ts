@@ -161,11 +161,8 @@ export function suggestKey(key: string, known: readonly string[]): string | unde
 function hintToWrap(path: Path, value: Json | undefined): string | undefined {
   const [parent, key] = [path.at(-2), path.at(-1)];
   const isNothing = value === null || value === false || (Array.isArray(value) && value.length === 0);
-  const isName = key === "tool" && parent === "expect";
-  if (isNothing && (key === "expect" || isName)) {
-    const quoted = isName && !Array.isArray(value) ? ` If it is the name of a tool, put it in quotes: "${value}".` : "";
-    return `Write { tool: none } if no tool is right.${quoted}`;
-  }
+  if (isNothing && (key === "expect" || (key === "tool" && parent === "expect")))
+    return "Write { tool: none } if no tool is right.";
   if (key === "expect" && Array.isArray(value) && value.every((name) => typeof name === "string")) {
     if (value.length === 1) return `Write: { tool: ${value[0]} }.`;
     const calls = value.map((name) => `{ tool: ${name} }`).join(", ");

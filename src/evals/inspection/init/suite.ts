@@ -10,7 +10,6 @@ import { formatProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { DispatchRules, ServerSpec } from "../../base/types/suiteFile.ts";
 import { maxBytes, readNamed } from "../../input/parsing/read.ts";
-import { writeToolName } from "../../input/suites/expectation.ts";
 import { resolveServer } from "../../servers/spec.ts";
 import type { ServerTarget, ToolListTarget } from "../targets.ts";
 import type { Draft, DraftCase } from "./draft.ts";
@@ -69,7 +68,7 @@ function addCases(document: Document, drafted: readonly DraftCase[]): void {
       if (isSeq(list)) list.items.push(document.createNode({ id, input, should_trigger: isOwn, ...behavior, ...note }));
       continue;
     }
-    const written = tool === undefined ? "none" : writeToolName(tool);
+    const written = tool === "none" || tool === "any" ? `"${tool}"` : (tool ?? "none");
     const expect = { tool: written, ...(avoid && { avoid: avoid.tool }), ...(args && { args }) };
     const node = document.createNode({ id, input, expect }, { aliasDuplicateObjects: false });
     const flat = node.get("expect", true);

@@ -54,6 +54,7 @@ export const propertyCases: CasesOf<ToolSubject> = {
         orNull("cities", { type: "array" }),
         one("rows", { type: "array", items: { type: "array" } }),
       ],
+      "a tuple is that of JSON Schema 2020-12": [one("pair", { type: "array", items: [{ type: "string" }] })],
     },
   },
   "unit-without-enum": {

@@ -63,6 +63,15 @@ const shapeCases: CasesOf<ToolSubject> = {
       "no not or enum at the root": [root({ not: { required: ["city"] } }), root({ enum: [{}] })],
     },
   },
+  "root-properties-missing": {
+    clean: [plain, none],
+    violations: {
+      "the root has properties, even if none": [
+        input({ type: "object" }),
+        input({ type: "object", additionalProperties: false }),
+      ],
+    },
+  },
   "keyword-unknown-to-gemini": {
     clean: [plain, one({ anyOf: [{ type: "string", minLength: 1, pattern: "^a" }, { type: "null" }] })],
     violations: {
@@ -77,6 +86,10 @@ const shapeCases: CasesOf<ToolSubject> = {
         one({ type: "string", enum: ["", "a"] }),
       ],
       "no tuple of older drafts": [one({ type: "array", items: [{ type: "string" }, { type: "string" }] })],
+      "no list of types, and no reference": [
+        one({ type: ["string", "null"] }),
+        input({ type: "object", properties: { a: { $ref: "#/$defs/a" } }, $defs: { a: { type: "string" } } }),
+      ],
     },
   },
   "empty-schema": {

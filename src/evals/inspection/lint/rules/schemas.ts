@@ -33,7 +33,7 @@ const limits = { levels: 10, properties: 5000, enumValues: 1000 } as const;
 const unknownToGemini = [
   ...["const", "oneOf", "allOf", "not", "if", "then", "else", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
   ...["uniqueItems", "contains", "prefixItems", "propertyNames", "patternProperties", "dependentRequired"],
-  ...["dependentSchemas", "unevaluatedProperties", "unevaluatedItems", "contentEncoding", "contentMediaType"],
+  ...["dependentSchemas", "unevaluatedProperties", "unevaluatedItems", "contentEncoding", "contentMediaType", "$ref"],
 ];
 /** inputSchema, properties, name, items. Deeper schemas usually follow the format of a service. */
 const parameterDepth = 4;
@@ -63,13 +63,22 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     id: "root-combinator",
     severity: "error",
     docs: "https://github.com/anthropics/claude-code/issues/56174",
-    why: "Anthropic's API rejects the whole request, with all of its tools, for oneOf, anyOf or allOf at the root; OpenAI's also for not and enum.",
+    why: "Anthropic's API rejects the whole request, with all of its tools, for oneOf, anyOf or allOf at the root; OpenAI's also for not, enum and const.",
     fix: "List all properties in one object and describe which belong together, or make two tools.",
     *check({ tool: { inputSchema } }) {
-      for (const keyword of ["oneOf", "anyOf", "allOf", "not", "enum"])
+      for (const keyword of ["oneOf", "anyOf", "allOf", "not", "enum", "const"])
         if (isJsonObject(inputSchema) && Object.hasOwn(inputSchema, keyword))
           yield { at: ["inputSchema", keyword], message: `The inputSchema has ${keyword} at its root.` };
     },
+  },
+  {
+    id: "root-properties-missing",
+    docs: "https://github.com/langchain-ai/langchain-mcp-adapters/issues/137",
+    why: "OpenAI's API rejects the whole request for an object without properties at the root, unless the client adds them.",
+    at: ["inputSchema"],
+    fix: 'Add "properties": {}.',
+    find: ({ tool: { inputSchema: root } }) =>
+      isJsonObject(root) && root.type === "object" && !("properties" in root) && "The inputSchema has no properties.",
   },
   {
     id: "keyword-unknown-to-gemini",
@@ -82,6 +91,7 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
         ...unknownToGemini.filter((key) => Object.hasOwn(schema, key)).map((key) => ({ key, at: [...at, key] })),
         ...(hasOtherValues(schema.enum) ? [{ key: "enum of anything but texts", at: [...at, "enum"] }] : []),
         ...(Array.isArray(schema.items) ? [{ key: "items as a list", at: [...at, "items"] }] : []),
+        ...(Array.isArray(schema.type) ? [{ key: "type as a list", at: [...at, "type"] }] : []),
       ]);
       const [first] = locations;
       if (!first) return;
