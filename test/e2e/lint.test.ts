@@ -117,13 +117,19 @@ describe("evals lint", () => {
       "skills/a/SKILL.md": "---\nname: b\ndescription: Compresses images.\n---\n# A\n",
       "skills/a/evals/evals.json": '{ "evals": [] }',
       "skills/c/SKILL.md": "no front matter\n",
+      "skills/d/SKILL.md": "---\nname: d\ndescription: #releases posts.\n---\n# D\n",
+      "skills/e/SKILL.md": "---\nname: e\ndescription: `git log` as a post.\n---\n# E\n",
     });
     const ended = await evals(["lint", "--skills", "skills", "--json"], { cwd: dir });
     const { findings, problems, counts } = reportOf(ended);
     expect(findings.find(({ rule }) => rule === "skill-name-folder")?.location).toMatchObject({
       ...{ skill: "b", file: "skills/a/SKILL.md", line: 2 },
     });
-    expect(problems.map(({ location }) => location)).toEqual([{ file: "skills/c/SKILL.md", line: 1 }]);
+    expect(problems.map(({ location, hint }) => [location?.file, location?.line, hint])).toEqual([
+      ["skills/c/SKILL.md", 1, "Fix it, or move it out of the folder of skills."],
+      ["skills/d/SKILL.md", 1, expect.stringMatching("^Put each value in quotes, .* signs such as #")],
+      ["skills/e/SKILL.md", 3, expect.stringMatching("^Put each value in quotes")],
+    ]);
     expect(counts.linted).toEqual({ skills: 1, "eval files": 1 });
     expect(ended.code).toBe(1);
   });

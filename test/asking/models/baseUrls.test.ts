@@ -124,7 +124,7 @@ it.each<[string, Answer, string]>([
 });
 
 it.each([
-  ["http://{host}/v1/v1", "404: Lost (asked for http://{host}/v1/v1/chat/completions; it has /v1 twice)"],
+  ["http://{host}/v1/v1", "404: Lost (asked for http://{host}/v1/v1/chat/completions; it has the version twice)"],
   [
     "http://{host}/openai/deployments/gpt",
     "404: Lost (asked for http://{host}/openai/deployments/gpt/chat/completions; with Azure the base URL ends in ?api-version=...)",

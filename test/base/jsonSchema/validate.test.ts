@@ -174,6 +174,16 @@ describe("compileSchema", () => {
     expect(check(schema, { a: "many", x: 1, b: 1 })).toBe("valid");
   });
 
+  test.each(["additionalProperties", "unevaluatedProperties"])(
+    "names that only a pattern left out allows are not refused by %s",
+    (rest) => {
+      const patternProperties = { "(?i)^x": { type: "integer" }, "^y": { type: "integer" } };
+      const schema = { properties: { a: { type: "string" } }, patternProperties, [rest]: false };
+      expect(check(schema, { a: "b", X1: 3, y1: 2 })).toBe("valid");
+      expect(check(schema, { y1: "no" })).toBe('args.y1 must be integer, got "no"');
+    },
+  );
+
   test("a malformed definition that nothing refers to does no harm", () => {
     expect(check({ $defs: { a: { type: "strin" } }, properties: { b: { type: "string" } } }, { b: 1 })).toBe(
       "args.b must be string, got 1",

@@ -129,6 +129,10 @@ describe("a case", () => {
       '3:47 "$matches" is not a regular expression: error parsing regexp: missing closing ): `(`. Use RE2 syntax, without look-around and back-references; in YAML put it in single quotes.',
     ],
     [
+      "{ a: { $matches: '/^a$/i' } }",
+      '3:47 "$matches" is between slashes, which count as part of it, so that nothing matches. Leave them out; for the flag i, begin with (?i).',
+    ],
+    [
       "{ a: { $gte: x } }",
       '3:43 "$gte" must be a number, got "x". Wrap the object in { $equals: ... } if it is meant literally.',
     ],

@@ -49,13 +49,12 @@ const provider = {
  */
 export function connectOpenai(options: EndpointOptions) {
   const { apiKey, headers, timeoutMs, retries, ...endpoint } = resolveEndpoint(options, provider);
-  const query = Object.fromEntries(new URLSearchParams(endpoint.search));
   // Azure takes the version of its API in the query, and a key of its own in a header of its own.
   const isAzure = /\.azure\.(?:com|us|cn)\/|\bapi-version=/i.test(endpoint.baseUrl + endpoint.search);
   const clientOptions = {
     apiKey,
     baseURL: endpoint.baseUrl,
-    defaultQuery: query,
+    defaultQuery: Object.fromEntries(new URLSearchParams(endpoint.search)),
     defaultHeaders: { ...(isAzure && { "api-key": apiKey }), ...headers },
     maxRetries: 0,
     logLevel: "off",

@@ -33,8 +33,7 @@ function readRedirect(location: string, url: string): Refusal {
 
 /** A hint on a URL that lacks the version of an API, or has it twice. */
 export function hintVersion(url: string): string {
-  const [, twice] = /(\/v\d)\1\//.exec(url) ?? [];
-  if (twice) return `; it has ${twice} twice`;
+  if (/(\/v\d)\1\//.test(url)) return "; it has the version twice";
   if (!/\/v\d|\/openai\/deployments\//.test(url)) return "; most base URLs end in /v1";
   return /\/openai\/deployments\/(?!.*\bapi-version=)/i.test(url)
     ? "; with Azure the base URL ends in ?api-version=..."

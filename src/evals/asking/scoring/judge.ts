@@ -264,7 +264,6 @@ function toMatch(
 
 /** Why a quote does not count; undefined if it does. */
 function findEvidenceProblem(evidence: string, about: Transcript, where: "transcript" | "value"): string | undefined {
-  // Many models put the quote into quotation marks.
   const quote = plainQuotes(evidence).replace(/^(["'`])(.*)\1$/, "$2");
   if (quote === "") return "the judge quoted nothing";
   const containing = about
@@ -281,7 +280,7 @@ function findEvidenceProblem(evidence: string, about: Transcript, where: "transc
   return isEnough ? undefined : `the judge's quote is too short: ${JSON.stringify(quote)}`;
 }
 
-/** A text in one line with straight quotation marks, which models write for typographic ones. */
+/** A text in one line with straight quotation marks, which models write for typographic ones, and around a quote. */
 const plainQuotes = (text: string) => squeeze(text).replace(/[‘’]/g, "'").replace(/[“”]/g, '"');
 
 /** One human label: a transcript, a criterion, and a person's decision on it. */

@@ -87,6 +87,8 @@ function makeEvaluable(root: JsonObject, withoutDeadRefs: boolean): { evaluable:
       const entries = schema[keyword];
       if (name !== undefined && isJsonObject(entries)) delete entries[name];
       else delete schema[keyword];
+      // Names that only such a pattern allows must not be refused as additional ones.
+      if (keyword === "patternProperties") schema.additionalProperties = true;
     }
     rewriteNullable(schema);
     for (const keyword of ["$dynamicRef", "$recursiveRef"]) {

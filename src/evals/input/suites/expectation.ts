@@ -213,7 +213,9 @@ function checkPattern(pattern: Json | undefined, path: Path): PathProblem[] {
   if (typeof pattern !== "string") return [];
   try {
     RE2JS.compile(pattern);
-    return [];
+    if (!/^\/\^.*\/[a-z]*$/s.test(pattern)) return [];
+    const message = `"${String(path.at(-1))}" is between slashes, which count as part of it, so that nothing matches.`;
+    return [{ path, message, hint: "Leave them out; for the flag i, begin with (?i)." }];
   } catch (error) {
     const hint = "Use RE2 syntax, without look-around and back-references; in YAML put it in single quotes.";
     const message = `"${String(path.at(-1))}" is not a regular expression: ${messageOf(error)}.`;

@@ -73,9 +73,8 @@ function addCases(document: Document, drafted: readonly DraftCase[]): void {
     const node = document.createNode({ id, input, expect }, { aliasDuplicateObjects: false });
     const flat = node.get("expect", true);
     if (isMap(flat)) flat.flow = true;
-    const isFirstOfNone = tool === undefined && drafted[at - 1]?.tool !== undefined;
     const notes = explainCase({ tool: written, ...(avoid && { avoid }), ...rest });
-    if (isFirstOfNone) notes.push(noToolNote);
+    if (tool === undefined && drafted[at - 1]?.tool !== undefined) notes.push(noToolNote);
     if (notes.length > 0) node.commentBefore = comment(...notes);
     if (isSeq(list)) list.items.push(node);
   }
