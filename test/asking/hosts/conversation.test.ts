@@ -173,10 +173,13 @@ describe("describeShown", () => {
       description: `${description} ${name}`,
     }));
     const listing = `- skill-whole: ${description} whole\n- skill-cut: ${description.slice(0, 30)}...\n- skill-name\n`;
+    skills.push({ name: "quoted", description: `Use it for "a & b's" <tags>, and for no other request.` });
+    const escaped =
+      "<name>quoted</name><description>Use it for &quot;a &amp; b&#39;s&quot; &lt;tags&gt;, and for no other request.";
     const conversation = [
       exchange({
         tools: [tool("s__get"), tool("find"), tool("Bash")],
-        texts: ["Deferred:\ns__put\ns__cutter", listing, "Be  kind."],
+        texts: ["Deferred:\ns__put\ns__cutter", listing, "Be  kind.", escaped],
       }),
       exchange({ tools: [tool("s__get"), tool("find"), tool("s__put", "Puts.", true)] }),
     ];
@@ -184,7 +187,7 @@ describe("describeShown", () => {
     expect(describeShown([...conversation, exchange({})], conversation, trial, offer, wording)).toEqual({
       tools: { full: ["get"], deferred: [], named: ["put"], hidden: ["cut"] },
       loaded: ["put"],
-      skills: { full: ["skill-whole"], cut: ["skill-cut"], named: ["skill-name"], hidden: ["skill-none"] },
+      skills: { full: ["skill-whole", "quoted"], cut: ["skill-cut"], named: ["skill-name"], hidden: ["skill-none"] },
       builtIns: ["find", "Bash"],
       search: "find",
       instructions: true,

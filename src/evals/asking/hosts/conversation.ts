@@ -147,9 +147,14 @@ const recognizedCharacters = 24;
 /** The longest markup between the name of a skill and its description, in characters. */
 const markupCharacters = 60;
 
+const escapes: Readonly<Record<string, string>> = { quot: '"', apos: "'", "#39": "'", lt: "<", gt: ">", amp: "&" };
+const plainText = (text: string) =>
+  squeeze(text.replace(/&(quot|apos|#39|lt|gt|amp);/g, (_, name) => escapes[name] ?? ""));
+
 /**
  * What a conversation showed. A tool is `named` when its name is a word of the prompt; a skill is shown in full or cut when
- * its description, or the beginning of it, is in the prompt. White space is not compared.
+ * its description, or the beginning of it, is in the prompt. White space is not compared, and escapes of XML, as hosts
+ * write them in lists of skills, are read.
  */
 export function describeShown(
   exchanges: readonly Exchange[],
@@ -163,7 +168,7 @@ export function describeShown(
   const defined = new Map(first.tools.map((tool) => [tool.name, tool]));
   const prompt = [...first.texts, ...first.tools.map(({ description }) => description)].join("\n");
   const words = new Set([...prompt.matchAll(nameWords)].map(([word]) => word.replace(/(?<![.:-])[.:-]+$/, "")));
-  const plain = squeeze(prompt);
+  const plain = plainText(prompt);
   const level = (name: string) => {
     const tool = defined.get(name);
     if (tool) return tool.deferred ? "deferred" : "full";
@@ -173,7 +178,7 @@ export function describeShown(
   for (const name of shown) shownTools[level(name)].push(toListed(name));
   const shownSkills: Shown["skills"] = { full: [], cut: [], named: [], hidden: [] };
   for (const { name, description } of skills) {
-    shownSkills[findListing(plain, name, squeeze(description))].push(name);
+    shownSkills[findListing(plain, name, plainText(description))].push(name);
   }
   const offered = new Set(shown);
   const added = conversation.slice(1).flatMap(({ request: { tools } }) => tools.map(({ name }) => name));
@@ -188,7 +193,7 @@ export function describeShown(
     skills: shownSkills,
     builtIns: [...defined.keys()].filter((name) => !offered.has(name)),
     ...(search !== undefined && { search }),
-    ...(instructions.length > 0 && { instructions: instructions.every(({ text }) => plain.includes(squeeze(text))) }),
+    ...(instructions.length > 0 && { instructions: instructions.every(({ text }) => plain.includes(plainText(text))) }),
     requests: exchanges.length,
     firstRequestBytes: conversation[0]?.bytes ?? 0,
   };
