@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { Document, isMap, visit } from "yaml";
+import { Document, isMap } from "yaml";
 import * as z from "zod";
 import { getOrAdd, groupBy } from "../base/collections.ts";
 import { writeOutput } from "../base/files/files.ts";
@@ -180,13 +180,9 @@ const describeLeftOut = ({ location, name, reason }: Extract<ImportedCase, { kin
 /** The suite as YAML, with what was lost of a case in a comment above it, and the cases that are left out at the end. */
 function renderImport(suite: SuiteFile, cases: readonly ImportedCase[], sources: readonly string[]): string {
   const kept = cases.filter((one) => one.kind === "kept");
-  const document = new Document(suite, { aliasDuplicateObjects: false });
   // A number that JavaScript does not have is written with all its digits.
-  visit(document, {
-    Scalar: (_, node) => {
-      if (isMarked(node.value as Json)) node.value = BigInt(writeExactJson(node.value));
-    },
-  });
+  const writeWhole = (_: unknown, value: Json) => (isMarked(value) ? BigInt(writeExactJson(value)) : value);
+  const document = new Document(suite, writeWhole, { aliasDuplicateObjects: false });
   document.commentBefore = ` Written by \`evals import\` from ${some(sources)}.${suite.server ? "" : "\n Name the server: server: { command: ..., args: [...] }"}`;
   for (const [at, { losses, location }] of kept.entries()) {
     const item = document.getIn(["cases", at]);

@@ -249,3 +249,15 @@ describe("the files of a case", () => {
     expect(read).toMatchObject({ evals: [{ files: [{ path: "in.txt", content: "real" }] }] });
   });
 });
+
+it("those of a skill of a plugin name it with or without the plugin, and may have the names that skill-creator gives", async () => {
+  const entry = { eval_id: 1, eval_name: "first", skill: "tools:demo", prompt: "Do it" };
+  const text = JSON.stringify({ skill_name: "demo", evals: [entry, { ...entry, skill: "emo" }] });
+  const cwd = workspace({ "skills/demo/SKILL.md": skillText("demo"), "skills/demo/evals/evals.json": text });
+  const skill = { ...(await onlySkill(cwd)), name: "tools:demo" };
+  const { evals, warnings } = await readSkillEvals(skill, { repository: cwd, cwd });
+  expect(evals).toHaveLength(2);
+  expect(warnings.map(({ message }) => message)).toEqual([
+    '"skill" is "emo", but this eval file belongs to "tools:demo".',
+  ]);
+});

@@ -93,10 +93,8 @@ function readTurn(
       Object.assign(call, { tool: skillTools.load, arguments: { skill: args.skill ?? args.name ?? "" } });
     if (!output) return call;
     const execution = toExecution(output, next ? next.sentAt - (sentAt + ms) : 0, wording);
-    const isLoaded = loads && execution.status === "executed" && !execution.result.isError;
-    const body = isLoaded ? takeBody(notes, made.arguments) : undefined;
-    if (body !== undefined && execution.status === "executed")
-      execution.result.content.push({ type: "text", text: body });
+    if (loads && execution.status === "executed" && !execution.result.isError)
+      for (const text of takeBody(notes, made.arguments)) execution.result.content.push({ type: "text", text });
     return { ...call, execution };
   });
   return {
@@ -112,10 +110,10 @@ function readTurn(
 }
 
 /** Takes the body of a skill from the notes after its output, where the host sends it apart. */
-function takeBody(notes: string[], args: Json | undefined): string | undefined {
+function takeBody(notes: string[], args: Json | undefined): string[] {
   const names = isJsonObject(args) ? Object.values(args).filter((one) => typeof one === "string" && one !== "") : [];
   const at = notes.findIndex((note) => names.some((name) => note.includes(String(name))));
-  return at < 0 ? undefined : notes.splice(at, 1)[0];
+  return at < 0 ? [] : notes.splice(at, 1);
 }
 
 /** Takes the relay's execution of a call: by its id if the host passes it on, else the first with these arguments. */

@@ -7,8 +7,6 @@ import { isNotText, isWithin, listFiles, readConfined, realPath } from "./folder
 /** A larger file would not fit into a request to a model. */
 const maxFileBytes = 1024 * 1024;
 const maxBytes = 32 * 1024 * 1024;
-/** As many as are read again after a trial in a host. */
-const maxFiles = 2_000;
 
 /**
  * The folders in which the files of cases are looked up, in this order. `within` is the real folder that links must
@@ -104,7 +102,8 @@ function readSource(source: string, path: string, from: CaseFiles, binary: strin
     };
     const real = realPath(join(dir, source));
     if (real !== undefined && isWithin(within, real) && statSync(real).isDirectory()) {
-      const inside = listFiles(real, { most: maxFiles });
+      // As many as are read again after a trial in a host.
+      const inside = listFiles(real, { most: 2_000 });
       if (!inside) return { message: `The folder "${source}" holds too many files.`, hint: "Name the files." };
       const read = inside.map((one) => readOne(posix.join(source, one.path), posix.join(path, one.path)) ?? []);
       const wrong = read.find((one) => "message" in one);

@@ -123,12 +123,11 @@ function parseStrict(text: string, fail: Fail): Parsed {
   }
 }
 
-function parseLenient(text: string, options: ParseOptions, fail: Fail): Parsed {
-  const { exact = false } = options;
+function parseLenient(text: string, { exact = false }: ParseOptions, fail: Fail): Parsed {
   try {
     return { value: exact ? parseExactJson(text) : (JSON.parse(text) as Json), problems: [] };
   } catch {
-    checkJson(text, options, fail);
+    checkJson(text, { lenient: true }, fail);
     const root = parseTree(exact ? markWholes(stripComments(text)) : text, [], { allowTrailingComma: true });
     // Goes through a string so that a key `__proto__` becomes an ordinary member, as in `JSON.parse`.
     return { value: root ? (JSON.parse(JSON.stringify(getNodeValue(root))) as Json) : null, problems: [] };

@@ -66,7 +66,7 @@ const checkKeys = ["expected_behavior", "assertions", "expectations", "checks"] 
 /** Other fields that are read, and notes of authors for readers, which are ignored. */
 const knownKeys = new Set<string>([
   ...[...promptKeys, ...checkKeys, "expected_output", "should_trigger", "split", "id"],
-  ...["files", "skill", "skills", "skill_name"],
+  ...["files", "skill", "skills", "skill_name", "eval_id", "eval_name"],
   ...["name", "title", "category", "type", "tags", "priority", "note", "notes", "comment", "reason", "rationale"],
 ]);
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, openSync, readFileSync, readSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
+import { defined } from "../../base/collections.ts";
 import { EvalsError, messageOf, type Problem } from "../../base/types/errors.ts";
 import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
 import { frontMatterKeys, type SkillDocument, type SkillPackage } from "../../base/types/skill.ts";
@@ -67,21 +68,21 @@ export function parseSkill(
   const plain = text.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n");
   const isClaude = reader === "claude-code";
   const read = readFrontMatter(plain, reader);
-  const front = isClaude && "reason" in read ? { ...noFrontMatter, body: plain } : read;
+  const none: FrontMatter = { values: {}, locations: {}, quoted: [], body: plain, bodyLine: 1 };
+  const front = isClaude && "reason" in read ? none : read;
   if ("reason" in front) return front;
   const { values, locations, body, bodyLine } = front;
   const name = readText(values, "name", reader) ?? folder;
   const written = readText(values, "description", reader);
   const description = isClaude && typeof written !== "string" ? describeByBody(body) : written;
-  if (typeof name === "object") return { ...name, ...findLine(front, "name") };
+  const lineOf = (key: string) => defined({ line: front.locations[key]?.line });
+  if (typeof name === "object") return { ...name, ...lineOf("name") };
   if (description === undefined) return { reason: 'it has no "description"', line: 1 };
-  if (typeof description === "object") return { ...description, ...findLine(front, "description") };
+  if (typeof description === "object") return { ...description, ...lineOf("description") };
   const document: SkillDocument = { frontMatter: values, locations, body, bodyLine, ...parseBody(body, bodyLine) };
   const warnings = checkFrontMatter(front, folder, file, isRepository === true);
   return { name, description, document, warnings };
 }
-
-const noFrontMatter: Omit<FrontMatter, "body"> = { values: {}, locations: {}, quoted: [], bodyLine: 1 };
 
 /** How Claude Code describes a skill without a description: by the first line of its body, without heading marks. */
 function describeByBody(body: string): string {
@@ -99,11 +100,6 @@ function readText(values: JsonObject, key: string, reader: Reader): string | Loa
   if (reader === "claude-code" && key === "name") return String(value);
   const type = Array.isArray(value) ? "list" : typeof value === "object" ? "map" : typeof value;
   return { reason: `its "${key}" is a ${type}, not text: put it in quotes` };
-}
-
-function findLine({ locations }: FrontMatter, key: string): { line?: number } {
-  const location = locations[key];
-  return location ? { line: location.line } : {};
 }
 
 function checkFrontMatter(
@@ -128,7 +124,11 @@ function checkFrontMatter(
     warn("name", `The name "${name}" differs from its folder "${folder}".`, "Use the same name for both.");
   if (extra[0] !== undefined) {
     const message = `The front matter has keys that are not part of the Agent Skills format: ${quoteAll(extra)}.`;
-    warn(extra[0], message, 'Put your own data under "metadata": only some hosts read other keys.');
+    warn(
+      extra[0],
+      message,
+      'Keep what your host reads, and put your own data under "metadata": other hosts ignore these keys.',
+    );
   }
   return warnings;
 }
