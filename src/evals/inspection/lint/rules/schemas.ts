@@ -73,8 +73,9 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
   },
   {
     id: "root-properties-missing",
+    severity: "info",
     docs: "https://github.com/langchain-ai/langchain-mcp-adapters/issues/137",
-    why: "OpenAI's API rejects the whole request for an object without properties at the root, unless the client adds them.",
+    why: "OpenAI's API rejects the whole request for an object without properties at the root, and some clients do not add them.",
     at: ["inputSchema"],
     fix: 'Add "properties": {}.',
     find: ({ tool: { inputSchema: root } }) =>
