@@ -153,6 +153,12 @@ describe("the answer", () => {
     ["prose", "All criteria are met.", "the judge's answer has no valid JSON object: All criteria are met."],
     ["cut JSON", saying({}).slice(0, -3), `the judge's answer has no valid JSON object: ${saying({}).slice(0, -3)}`],
     ["two answers", `${saying({})} ${saying({})}`, "the judge's answer has several JSON objects"],
+    ["too deep", `${'{"a":'.repeat(40_000)}1${"}".repeat(40_000)}`, `${garbled}answers is missing: expected a list`],
+    [
+      "a deep verdict",
+      saying({}).replace('"met"', "[".repeat(40_000) + "]".repeat(40_000)),
+      expect.stringMatching(garbled),
+    ],
     ["a bare list", "[]", "the judge's answer has no valid JSON object: []"],
     [
       "another verdict",

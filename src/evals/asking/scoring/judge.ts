@@ -238,14 +238,14 @@ function parseAnswer(text: string, count: number): z.infer<typeof judgmentSchema
 }
 
 /** The answers in an object: its list, one answer or answers by number in place of the list, or those of its only member. */
-function findAnswers(written: Json | undefined): Json[] | undefined {
-  if (!isJsonObject(written)) return Array.isArray(written) ? written : undefined;
-  if (written.answers !== undefined) return findAnswers(written.answers);
+function findAnswers(written: Json | undefined, depth = 0): Json[] | undefined {
+  if (depth > 4 || !isJsonObject(written)) return Array.isArray(written) ? written : undefined;
+  if (written.answers !== undefined) return findAnswers(written.answers, depth + 1);
   if ("verdict" in written) return [written];
   const inner = Object.entries(written).filter(([, one]) => isJsonObject(one));
   if (inner.length > 0 && inner.every(([key]) => /^\d+$/.test(key)))
     return inner.map(([number, one]) => ({ number, ...Object(one) }));
-  return inner.length === 1 ? findAnswers(inner[0]?.[1]) : undefined;
+  return inner.length === 1 ? findAnswers(inner[0]?.[1], depth + 1) : undefined;
 }
 
 function toMatch(

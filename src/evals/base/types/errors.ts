@@ -154,7 +154,7 @@ function describe(issue: Issue): string {
       return `must be ${expected}${received === undefined ? "" : `, got ${nameType(received)}`}`;
     }
     case "invalid_value":
-      return `must be ${issue.values.length > 1 ? "one of " : ""}${issue.values.map((value) => JSON.stringify(value) ?? String(value)).join(", ")}${issue.input === undefined ? "" : `, got ${JSON.stringify(issue.input)?.slice(0, 60)}`}`;
+      return `must be ${issue.values.length > 1 ? "one of " : ""}${issue.values.map((value) => JSON.stringify(value) ?? String(value)).join(", ")}${issue.input === undefined || typeof issue.input === "object" ? "" : `, got ${JSON.stringify(issue.input).slice(0, 60)}`}`;
     case "unrecognized_keys":
       return `has ${issue.keys.length === 1 ? "an unknown key" : "unknown keys"}: ${issue.keys.slice(0, maxIssues).join(", ")}`;
     case "too_small":

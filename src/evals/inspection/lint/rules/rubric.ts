@@ -32,7 +32,7 @@ type RubricRule = keyof typeof rubric;
 
 /** A score, which models also write as `"4"` or `"4/5"`. */
 const readScore = (score: unknown) =>
-  Number(/^" *([1-5])(?: *\/ *5)? *"$/.exec(JSON.stringify(score) ?? "")?.[1]) || score;
+  (typeof score === "string" && Number(/^\s*([1-5])(?:\s*\/\s*5)?\s*$/.exec(score)?.[1])) || score;
 const gradeSchema = z.object({ reason: z.string(), score: z.preprocess(readScore, z.literal([1, 2, 3, 4, 5])) });
 const ids = Object.keys(rubric) as RubricRule[];
 const rubricAnswerSchema = z.object(
