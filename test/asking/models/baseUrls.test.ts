@@ -127,10 +127,10 @@ it.each([
   ["http://{host}/v1/v1", "404: Lost (asked for http://{host}/v1/v1/chat/completions; it has the version twice)"],
   [
     "http://{host}/openai/deployments/gpt",
-    "404: Lost (asked for http://{host}/openai/deployments/gpt/chat/completions; with Azure the base URL ends in ?api-version=...)",
+    "404: Lost (asked for http://{host}/openai/deployments/gpt/chat/completions; Azure's base URLs end in ?api-version=...)",
   ],
   ["http://{host}/v1beta/openai", "404: Lost (asked for http://{host}/v1beta/openai/chat/completions)"],
-  ["https://{host}/v1", "the connection failed: the server speaks no TLS; write http:// in the base URL"],
+  ["https://{host}/v1", "the server has no TLS: write http:// instead"],
 ])("the base URL %s has its remedy", async (base, expected) => {
   const { said } = await askAt("openai:m", base, {}, { status: 404, text: "Lost" });
   expect(said).toBe(expected);

@@ -184,6 +184,13 @@ describe("compileSchema", () => {
     },
   );
 
+  test("a pattern that takes too long hides nothing else that is wrong", () => {
+    const properties = { a: { type: "string", pattern: "^(a+)+$" }, pattern: { type: "integer" } };
+    const a = `${"a".repeat(40)}!`;
+    expect(check({ properties }, { a, pattern: "many" })).toBe('args.pattern must be integer, got "many"');
+    expect(check({ properties }, { a, pattern: 1 })).toBe("validating takes more than 1000 ms");
+  });
+
   test("a malformed definition that nothing refers to does no harm", () => {
     expect(check({ $defs: { a: { type: "strin" } }, properties: { b: { type: "string" } } }, { b: 1 })).toBe(
       "args.b must be string, got 1",

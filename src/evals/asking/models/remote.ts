@@ -294,10 +294,7 @@ function connectionFault(cause: Error): Fault {
   const failed = `the connection failed: ${cause.message || unnamed}`;
   const code = "code" in cause ? String(cause.code) : "";
   if (code === "ECONNREFUSED") return transientFault(`${failed}; no server listens there`);
-  if (code === "ENOTFOUND") return transientFault(`${failed}; check the host in the base URL`);
-  if (/wrong version number|packet length too long/i.test(failed))
-    return permanentFault("the connection failed: the server speaks no TLS; write http:// in the base URL");
-  if (code.startsWith("HPE_")) return transientFault(`${failed}; a server that speaks TLS needs https://`);
+  if (/wrong version|packet length/.test(failed)) return permanentFault("the server has no TLS: write http:// instead");
   if (!untrustedIssuer.test(code)) return transientFault(failed);
   return permanentFault(`${failed} (${code}); set NODE_EXTRA_CA_CERTS to a PEM file with your organization's CA`);
 }

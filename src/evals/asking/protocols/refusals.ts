@@ -35,9 +35,7 @@ function readRedirect(location: string, url: string): Refusal {
 export function hintVersion(url: string): string {
   if (/(\/v\d)\1\//.test(url)) return "; it has the version twice";
   if (!/\/v\d|\/openai\/deployments\//.test(url)) return "; most base URLs end in /v1";
-  return /\/openai\/deployments\/(?!.*\bapi-version=)/i.test(url)
-    ? "; with Azure the base URL ends in ?api-version=..."
-    : "";
+  return /\/openai\/deployments\/(?!.*\bapi-version=)/i.test(url) ? "; Azure's base URLs end in ?api-version=..." : "";
 }
 
 /** Characters of a page that are searched for its words. */

@@ -35,9 +35,8 @@ export async function collectSkills({ dir, only }: SkillsTarget, context: Collec
 
 /** `where` is a file, optionally with `:line`. */
 function describeNotLoaded(where: string, message: string): Problem {
-  const hint = /: Invalid YAML|no "description"$/.test(message)
-    ? "Put each value in quotes, or on indented lines below >-: signs such as #, @ and : have a meaning in YAML."
-    : "Fix it, or move it out of the folder of skills.";
+  const hint =
+    "Fix it (YAML needs quotes around a value with #, @, : and the like), or move it out of the folder of skills.";
   const [, file = where, line] = /^(.*):(\d+)$/.exec(where) ?? [];
   return { severity: "error", message, hint, location: { file, ...(line !== undefined && { line: Number(line) }) } };
 }

@@ -100,12 +100,11 @@ export const propertyRules = defineRules<ToolSubject>(`${reference}/type`, [
     severity: "error",
     docs: `${reference}/array#items`,
     why: "OpenAI's API rejects the request, with all of its tools (array schema missing items), newer models of Anthropic that with items as a list, which JSON Schema 2020-12 has not; VS Code rejects the tool.",
-    fix: 'Add items, such as { "type": "string" }.',
+    fix: 'Add items, such as { "type": "string" }; a list of schemas is prefixItems.',
     check: inInput(({ schema, at }) => {
       const isMissing = listTypes(schema).includes("array") && !("items" in schema) && !("prefixItems" in schema);
-      if (isMissing) return [{ at, message: "The array does not declare its items." }];
-      const fix = "Write prefixItems, the list of JSON Schema since 2020-12, or one schema for all items.";
-      return Array.isArray(schema.items) ? [{ at: [...at, "items"], message: "The items are a list.", fix }] : [];
+      const message = isMissing ? "The array does not declare its items." : "The items are a list.";
+      return isMissing || Array.isArray(schema.items) ? [{ at, message }] : [];
     }),
   },
   ...table.map(({ matches, message, ...head }) => ({
