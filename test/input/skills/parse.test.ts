@@ -99,7 +99,7 @@ metadata:
         "demo/SKILL.md:2:1: warning: The name "other" differs from its folder "demo".
         Use the same name for both.",
         "demo/SKILL.md:3:1: warning: The front matter has keys that are not part of the Agent Skills format: "version", "model".
-        Keep what your host reads, and put your own data under "metadata": other hosts ignore these keys.",
+        Keep those that your host reads; put your own data under "metadata".",
       ]
     `);
     expect(loaded("---\ndescription: d\n---\n")).toMatchObject({

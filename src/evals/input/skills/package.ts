@@ -124,11 +124,7 @@ function checkFrontMatter(
     warn("name", `The name "${name}" differs from its folder "${folder}".`, "Use the same name for both.");
   if (extra[0] !== undefined) {
     const message = `The front matter has keys that are not part of the Agent Skills format: ${quoteAll(extra)}.`;
-    warn(
-      extra[0],
-      message,
-      'Keep what your host reads, and put your own data under "metadata": other hosts ignore these keys.',
-    );
+    warn(extra[0], message, 'Keep those that your host reads; put your own data under "metadata".');
   }
   return warnings;
 }
