@@ -149,7 +149,7 @@ describe("evals init", () => {
     rmSync(join(cwd, ".mcp.json"));
     expect((await evals(["init"], { cwd })).err).toMatchInlineSnapshot(`
       "error: No server is named, and none was found in the files of hosts or in package.json.
-        Name yours: evals init "node dist/server.js", evals init https://example.com/mcp, or a folder of skills.
+        Name yours: \`evals init "node dist/server.js"\`, \`evals init https://example.com/mcp\`, or a folder of skills.
       "
     `);
   });

@@ -110,7 +110,7 @@ describe("probe", () => {
     const { code, report, err } = await runProbe({ server: ["no-such-program"], url: [reference.url] });
     expect([code, report.servers.map(({ server }) => server), report.problems.length]).toEqual([3, ["reference"], 1]);
     expect(err).toContain('no program "no-such-program"');
-    expect(err).toContain("To find the cause, run: evals doctor --server no-such-program");
+    expect(err).toContain("To find the cause, run: `evals doctor --server no-such-program");
   });
 
   it("applies the strictest policy of the suites that share a server", async () => {

@@ -175,7 +175,7 @@ describe("targets", () => {
         "more/none.json: warning: This suite is skipped: it has no server.
         Only a live server can be started and called. Give the suite a server with a command or a URL.",
         "warning: Skill packages are skipped: skill.
-        Lint them with evals lint.",
+        Lint them with \`evals lint\`.",
       ]
     `);
   });

@@ -321,7 +321,7 @@ describe("shards and evals merge", () => {
         "error: There is no shard in "plain".
         Give the folders that \`evals run --shard\` printed.",
         "error: Shard 2/2 in open/ID is not complete.
-        Complete it where it was started: evals run --resume open/ID.",
+        Complete it where it was started: \`evals run --resume open/ID\`.",
         "error: There is no shard in "nowhere".
         Give the folders that \`evals run --shard\` printed.",
       ]

@@ -40,7 +40,9 @@ async function list(): Promise<string[]> {
 }
 
 it("finds the authorization server, registers, proves the key and stores the tokens for the user alone", async () => {
-  await expect(list()).rejects.toThrow(`Log in with evals login ${sut.url}, or give its credentials under "headers".`);
+  await expect(list()).rejects.toThrow(
+    `Log in with \`evals login ${sut.url}\`, or give its credentials under "headers".`,
+  );
   expect(await logInHere()).toBe(true);
   expect(sut.asked).toEqual([
     "GET /.well-known/oauth-protected-resource/mcp",
@@ -66,7 +68,7 @@ it("refreshes an expired token, keeps the new one, and says how to log in where 
   sut.refreshes = false;
   const asked = sut.asked.length;
   await expect(list()).rejects.toThrow(
-    `The login at ${sut.url} has expired or does not suffice.\n  Log in again: evals login ${sut.url}.`,
+    `The login at ${sut.url} has expired or does not suffice.\n  Repeat \`evals login ${sut.url}\`.`,
   );
   // No client registers itself without a user.
   expect(sut.asked.slice(asked)).not.toContain("POST /register");
@@ -132,7 +134,7 @@ it("does not end by advising itself where the server refuses the token of the lo
 it("names a file that was edited, and needs a login where only the client is registered", async () => {
   await logInHere();
   writeFileSync(tokenFile(sut.url, env), JSON.stringify({ ...stored(), tokens: undefined }));
-  await expect(list()).rejects.toThrow(`Log in with evals login ${sut.url}`);
+  await expect(list()).rejects.toThrow(`Log in with \`evals login ${sut.url}\``);
   writeFileSync(tokenFile(sut.url, env), "{");
   await expect(list()).rejects.toThrow(/The login in .* cannot be read: it was edited\.\n {2}Remove the file/);
 });

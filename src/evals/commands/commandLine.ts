@@ -24,7 +24,7 @@ export function findCommand(word: string, known: readonly Command[]): Command {
   if (word.startsWith("-"))
     throw usageError(
       `There is no command before "${word}".`,
-      "Write the command first, for example: evals run -m lexical. See `evals --help`.",
+      "Write the command first, for example `evals run -m lexical`. See `evals --help`.",
     );
   const near = nearest(word, names);
   throw usageError(
@@ -215,7 +215,7 @@ function explain(message: string, command: Command, words: readonly string[]): E
   const help = `See \`evals ${name} --help\`.`;
   const [, unknown] = /^Unknown arguments?: ([^,]+)/.exec(message) ?? [];
   if (unknown !== undefined && words.includes(unknown))
-    return usageError(`Unexpected argument "${unknown}" of \`evals ${name}\`.`, `Write: evals ${command.command}.`);
+    return usageError(`Unexpected argument "${unknown}" of \`evals ${name}\`.`, `Write \`evals ${command.command}\`.`);
   if (unknown !== undefined) {
     const flags = Object.keys(command.flags);
     const near = flags.find((flag) => flag.startsWith(unknown)) ?? nearest(unknown, flags);
@@ -238,7 +238,7 @@ function explain(message: string, command: Command, words: readonly string[]): E
     const choices = command.positionals[missing[0] ?? ""]?.choices;
     return usageError(
       `\`evals ${name}\` needs ${missing.map((slot) => `<${slot}>`).join(" and ")}${choices ? `: ${choices.join(", ")}` : ""}.`,
-      `Write: evals ${command.command}. ${help}`,
+      `Write \`evals ${command.command}\`. ${help}`,
     );
   }
   return usageError(message.replace(/(?<![.?!])$/, "."), help);

@@ -341,7 +341,7 @@ function explainSkipped(target: Target): Problem[] {
   if (target.kind === "server") return [];
   if (target.kind === "skills") {
     const message = `Skill packages are skipped: ${target.only?.join(", ") ?? target.dir}.`;
-    return [{ severity: "warning", message, hint: "Lint them with evals lint." }];
+    return [{ severity: "warning", message, hint: "Lint them with `evals lint`." }];
   }
   const hint = "Only a live server can be started and called. Give the suite a server with a command or a URL.";
   // The servers of a whole configuration are targets of their own.

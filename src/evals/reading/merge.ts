@@ -82,7 +82,7 @@ async function readShards(given: readonly string[], cwd: string): Promise<ShardR
     if (manifest.finishedAt === undefined)
       throw usageError(
         `Shard ${shard.index}/${count} in ${name} is not complete.`,
-        `Complete it where it was started: evals run --resume ${name}.`,
+        `Complete it where it was started: \`evals run --resume ${name}\`.`,
       );
     byIndex.set(shard.index, run);
   }

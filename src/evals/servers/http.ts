@@ -306,7 +306,7 @@ function explain(shown: string, { transport }: UrlSpec, failure: Failure, redire
 
 function hintForStatus(status: number, transport: UrlSpec["transport"], url: string): string {
   if (status === 401 || status === 403)
-    return `Log in with evals login ${url}, or give its credentials under "headers".`;
+    return `Log in with \`evals login ${url}\`, or give its credentials under "headers".`;
   if (status === 429) return "Ask less at a time with --concurrency, or raise the limit of the server.";
   if (status >= 500 || status === 200) return "See the log of the server.";
   if (transport === undefined)

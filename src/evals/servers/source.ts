@@ -237,7 +237,7 @@ type Member = { name: string } & ({ server: ToolServer } | { failure: string });
 function describeFailure(name: string, host: HostFile, thrown: unknown): { failure: string; warning: Problem } {
   const [problem] = thrown instanceof EvalsError ? thrown.problems : [];
   const failure = problem?.message ?? `The tools of server "${name}" cannot be read.`;
-  const hint = `The other servers are used, and cases about "${name}" break. To find the cause, run: evals doctor --config ${host.file} --name ${name}`;
+  const hint = `The other servers are used, and cases about "${name}" break. To find the cause, run: \`evals doctor --config ${host.file} --name ${name}\``;
   const location = problem?.location ?? host.location([name]);
   return { failure, warning: { severity: "warning", message: failure, hint, location } };
 }

@@ -121,7 +121,7 @@ export function useLogin(url: string, env: Env): OAuthClientProvider | undefined
     saveCodeVerifier: () => {},
     codeVerifier: () => "",
     redirectToAuthorization: () => {
-      throw serverError(`The login at ${url} has expired or does not suffice.`, `Log in again: evals login ${url}.`);
+      throw serverError(`The login at ${url} has expired or does not suffice.`, `Repeat \`evals login ${url}\`.`);
     },
   };
 }

@@ -208,7 +208,7 @@ describe("evals compare and evals baseline", () => {
     expect(await compare({ base: offline, head: last, margin: 0.1, out: "reports", json: false }, world)).toBe(3);
     expect(world.printed()).toContain('The model differs: "lexical-2" before');
     expect(world.printed().replace(/\s+/g, " ")).toContain(
-      `Another run of files on ${model}: evals compare ${first} ${last}`,
+      `Another run of files on ${model}: \`evals compare ${first} ${last}\``,
     );
   });
 

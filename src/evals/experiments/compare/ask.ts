@@ -120,7 +120,7 @@ async function suggestRuns(
     }
   }
   const head = compared[1]?.name ?? "";
-  return [...found].map(([what, id]) => `Another run of ${what}: evals compare ${id} ${head}`);
+  return [...found].map(([what, id]) => `Another run of ${what}: \`evals compare ${id} ${head}\``);
 }
 
 function nothingLeft({ name, sides }: Recorded, { suite, model }: Pick<CompareOptions, "suite" | "model">) {
@@ -133,7 +133,7 @@ async function readRunRecord(run: string, out: string, warn: Warn): Promise<Reco
   if (run.endsWith(".json"))
     throw usageError(
       `"${run}" is a file, but B must be a run.`,
-      "Put the baseline first: evals compare <baseline> <run>.",
+      "Put the baseline first: `evals compare <baseline> <run>`.",
     );
   const { dir, manifest } = await findRecord("run", run, out, warn);
   const { id, finishedAt, startedAt } = manifest;

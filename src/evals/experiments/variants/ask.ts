@@ -162,7 +162,7 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
   const recalled = await recallOptions("variants", given, io);
   const { options } = recalled;
   const path = options.file;
-  if (path === undefined) throw usageError("There is no variants file.", "Give its path: evals variants <file>.");
+  if (path === undefined) throw usageError("There is no variants file.", "Give its path: `evals variants <file>`.");
   if (options.output === undefined && options.of !== undefined)
     throw usageError("--of has no effect without --output.", "Add --output.");
   refuseOutput(options, path, io);

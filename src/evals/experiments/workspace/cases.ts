@@ -51,7 +51,7 @@ export function isUnavailable(failure: unknown): failure is EvalsError {
 export function suggestDoctor(error: EvalsError, words: string): EvalsError {
   const { problems, exitCode } = error;
   if (error instanceof ServerFailure && error.isExplained) return error;
-  const command = `To find the cause, run: evals doctor ${words}`;
+  const command = `To find the cause, run: \`evals doctor ${words}\``;
   const more = problems.map((problem, at) =>
     at === 0 ? { ...problem, hint: [problem.hint, command].filter(Boolean).join(" ") } : problem,
   );

@@ -92,7 +92,7 @@ async function initTools(source: Source, options: InitOptions, io: Io): Promise<
   const listed = await listSource(source, io);
   const tools = parseTools(listed.name, listed.items);
   if (tools.length === 0)
-    throw usageError(`Server "${listed.name}" lists no tools.`, "Check that it is the right server: evals doctor.");
+    throw usageError(`Server "${listed.name}" lists no tools.`, "Check that it is the right server: `evals doctor`.");
   // A server decides on its name, which becomes that of a file.
   const name = redactValue(listed.name, io);
   const file = options.file ?? `evals/${slug(name)}.yaml`;
@@ -172,14 +172,14 @@ async function chooseTargets(options: InitOptions, io: Io): Promise<Chosen | und
   const found = isNamed ? await resolveTargets(given, io) : await findTargets(name, io);
   const sources = found.targets.filter((one) => one.kind === "server" || one.kind === "tool list");
   const suite = found.targets.find((one) => one.kind === "suite" || (one.kind !== "skills" && one.suites.length > 0));
-  if (suite) throw usageError(`"${target}" is a suite already.`, "Ask its cases with evals run.");
+  if (suite) throw usageError(`"${target}" is a suite already.`, "Ask its cases with `evals run`.");
   const skills = found.targets.filter((one) => one.kind === "skills");
   const [only, ...others] = sources;
   if (!only && skills.length > 0) return { skills };
   if (!only)
     throw usageError(
       "No server is named, and none was found in the files of hosts or in package.json.",
-      'Name yours: evals init "node dist/server.js", evals init https://example.com/mcp, or a folder of skills.',
+      'Name yours: `evals init "node dist/server.js"`, `evals init https://example.com/mcp`, or a folder of skills.',
     );
   if (others.length > 0 && io.prompts) {
     const options = sources.map((one, at) => ({ value: String(at), label: visible(nameSource(one)) }));

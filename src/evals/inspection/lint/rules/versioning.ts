@@ -87,7 +87,7 @@ const rows: readonly Row[] = [
     kinds: ["wording"],
     severity: "info",
     why: "Models react to wording down to the punctuation: only asking the queries again shows what a change did.",
-    fix: "Run the suite again: evals run --check on.",
+    fix: "Run the suite again: `evals run --check on`.",
   },
 ];
 
