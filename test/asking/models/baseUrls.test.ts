@@ -141,10 +141,15 @@ it.each([
   ["localhost:9", "http://localhost:9"],
   ["https://$" + "{HOST}/v1", "http://127.0.0.1:8080/v1"],
   ["https://<resource>.openai.azure.com", "http://127.0.0.1:8080/v1"],
+  ["https://me:secret@127.0.0.1:99999/v1", "http://127.0.0.1:8080/v1"],
+  ["me:secret@127.0.0.1/v1", "http://127.0.0.1:8080/v1"],
 ])("refuses the base URL %s", async (base, example) => {
   const refused = askAt("openai:m", base).catch((error) => error.problems);
   expect(await refused).toMatchObject([
-    { message: `"${base}" is not a valid base URL for openai.`, hint: `Give a complete URL, for example ${example}.` },
+    {
+      message: `"${base.replace("me:secret@", "")}" is not a valid base URL for openai.`,
+      hint: `Give a complete URL, for example ${example}.`,
+    },
   ]);
 });
 

@@ -86,6 +86,7 @@ it.each([
   ["http://gpu", "http://gpu"],
   ["https://gpu.example.com", "https://gpu.example.com"],
   ["https://gpu.example.com/ollama/", "https://gpu.example.com/ollama"],
+  ["http://me:pw@gpu:80", "http://gpu"],
   [' "192.168.1.5:1" ', "http://192.168.1.5:1"],
   ["", "http://127.0.0.1:11434"],
 ])("OLLAMA_HOST=%s is %s", async (host, url) => {

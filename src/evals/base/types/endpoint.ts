@@ -89,7 +89,7 @@ export function resolveLocalUrl(server: keyof typeof localServers, { env, baseUr
 function readOllamaHost(written: string): string {
   const [, scheme, rest = ""] = /^(?:(https?):\/\/)?(.*)$/.exec(written.trim().replace(/^["']|["']$/g, "")) ?? [];
   const [, given = "", path = ""] = /^([^/]*)(.*)$/.exec(rest) ?? [];
-  const authority = /^[^[]*:.*:/.test(given) ? `[${given}]` : given;
+  const authority = /^[^[@]*:[^@]*:/.test(given) ? `[${given}]` : given;
   const host = authority.replace(/^(?:0\.0\.0\.0|\[::\])?(?=:\d|$)/, "127.0.0.1");
   const port = scheme === undefined && !/:\d+$/.test(host) ? `:${localServers.ollama.port}` : "";
   return `${scheme ?? "http"}://${host}${port}${path}`;
@@ -202,7 +202,7 @@ export function parseBaseUrl(text: string, { name, baseUrl = "/v1" }: { name: st
   const complete = /^[\w.-]+(?::\d+)?(?:\/.*)?$/.test(text) ? `http://${text}` : undefined;
   const hint = `Give a complete URL, for example ${complete ?? "http://127.0.0.1:8080/v1"}.`;
   if (!url || !/^https?:$/.test(url.protocol) || /[<>{}]/.test(text))
-    throw usageError(`"${text}" is not a valid base URL for ${name}.`, hint);
+    throw usageError(`"${text.replace(/[^/@]*@/, "")}" is not a valid base URL for ${name}.`, hint);
   const { search, username, password } = url;
   const path = url.pathname.replace(/(?:(?<=\/v\d)\/models|(?:\/chat)?\/(?:completions|responses|messages))?\/*$/, "");
   const credentials = [username, password].map(decodePercent).join(":");
