@@ -107,8 +107,7 @@ function findTurnedOff(value: Json, path: string, own = ""): (name: string) => b
   const settings = Object(read && "text" in read ? parseJsonText(read.text) : null) as JsonObject;
   const kept = Object(getAtPath(value, ["projects", own])) as JsonObject;
   const { allowed, excluded } = Object(getAtPath(value, ["mcp"])) as JsonObject;
-  const lists = [settings.disabledMcpjsonServers, kept.disabledMcpServers, excluded];
-  const off = lists.filter(Array.isArray).flat();
+  const off = [settings.disabledMcpjsonServers, kept.disabledMcpServers, excluded].filter(Array.isArray).flat();
   return (name) => off.includes(name) || (Array.isArray(allowed) && !allowed.includes(name));
 }
 

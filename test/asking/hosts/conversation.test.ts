@@ -23,6 +23,7 @@ const offer = {
   toListedArguments: (_: string, args: Json | undefined) => args,
   shown: ["s__get", "s__put", "s__cut"],
   relayed: [] as RelayedCall[],
+  skills: new Set(["x"]),
 };
 const executed: Execution = {
   status: "executed",
@@ -117,6 +118,16 @@ describe("readTurns", () => {
     const turns = readTurns(conversation, offer, { ...wording, skillTools: new Set([name]) });
     expect(turns[0]?.calls).toEqual([{ id: "1", tool: "Skill", arguments: { skill: "x" } }]);
     expect(listLoadedSkills(turns[0]?.calls ?? [])).toEqual(["x"]);
+  });
+
+  it("has a skill that the host brings along as one of its own tools, once it is loaded", () => {
+    const call = (id: string, skill: string): Call => ({ id, tool: "Skill", arguments: { skill } });
+    const output = (callId: string, isError = false) => ({ callId, text: "", isError });
+    const calls = [call("1", "/x"), call("2", "own"), call("3", "made-up")];
+    const outputs = [output("1"), output("2"), output("3", true)];
+    const conversation = [exchange({ tools: [tool("Skill")], calls }), exchange({ outputs, text: "Done." })];
+    const roles = readTurns(conversation, offer, wording)[0]?.calls.map(({ role }) => role);
+    expect(roles).toEqual([undefined, "built-in", undefined]);
   });
 
   it("adds the calls of code to the turn in which it was written", () => {

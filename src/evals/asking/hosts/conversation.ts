@@ -4,7 +4,7 @@ import { canonicalJson, isJsonObject, type Json } from "../../base/types/json.ts
 import type { HostedTrial } from "../../base/types/model.ts";
 import type { Call, Execution, ToolSearch, Turn } from "../../base/types/trial.ts";
 import { numberCalls, readQuery, type ToolOutput } from "../protocols/protocol.ts";
-import { skillTools } from "../scoring/activity.ts";
+import { normalizeSkillName, skillTools } from "../scoring/activity.ts";
 import type { HostWording } from "./host.ts";
 import type { Exchange } from "./passThrough.ts";
 import type { Offer, RelayedCall } from "./relay.ts";
@@ -32,11 +32,11 @@ const isSearch = ({ tool, role }: Call, searchTools: ReadonlySet<string>) => rol
 /**
  * The turns of a conversation. A call has the listed name of its tool, the execution by the relay if it came through it,
  * else the result that the host sent back. Calls that came through the relay without the model naming them, from code
- * that it wrote or from a sub-agent, follow the calls of the turn in which they were made.
+ * that it wrote or from a sub-agent, follow the calls of the turn in which they were made. `skills`: those of the trial.
  */
 export function readTurns(
   conversation: readonly Exchange[],
-  offer: Pick<Offer, "toListed" | "toListedArguments" | "relayed">,
+  offer: Pick<Offer, "toListed" | "toListedArguments" | "relayed"> & { skills: ReadonlySet<string> },
   wording: HostWording,
 ): Turn[] {
   const replied = conversation.filter((one) => one.reply !== undefined);
@@ -60,7 +60,7 @@ function readTurn(
   rest: readonly Exchange[],
   index: number,
   relayed: Set<RelayedCall>,
-  { toListed, toListedArguments }: Pick<Offer, "toListed" | "toListedArguments">,
+  { skills, toListed, toListedArguments }: Parameters<typeof readTurns>[1],
   wording: HostWording,
 ): Turn {
   if (!reply) throw new Error("a turn is a reply");
@@ -89,12 +89,15 @@ function readTurn(
       call.role = "built-in";
     }
     // Hosts have names of their own for the tool that loads a skill, and for its argument.
-    if (loads && isJsonObject(args))
-      Object.assign(call, { tool: skillTools.load, arguments: { skill: args.skill ?? args.name ?? "" } });
+    const skill = loads && isJsonObject(args) ? String(args.skill ?? args.name ?? "") : "";
+    if (loads) Object.assign(call, { tool: skillTools.load, arguments: { skill } });
     if (!output) return call;
     const execution = toExecution(output, next ? next.sentAt - (sentAt + ms) : 0, wording);
-    if (loads && execution.status === "executed" && !execution.result.isError)
+    if (loads && execution.status === "executed" && !execution.result.isError) {
       for (const text of takeBody(notes, made.arguments)) execution.result.content.push({ type: "text", text });
+      // A skill that the host brings along is as its own tools.
+      if (!skills.has(normalizeSkillName(skill))) call.role = "built-in";
+    }
     return { ...call, execution };
   });
   return {

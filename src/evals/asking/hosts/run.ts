@@ -184,8 +184,9 @@ function sumCost(exchanges: readonly Exchange[], cost: Setup["cost"]): Cost {
 
 function readTrace({ host, cost }: Setup, trace: Trace, offer: Offer): Omit<Reply, "outcome"> {
   const shown = trace.shown();
+  const skills = new Set(Object.values(shown?.skills ?? {}).flat());
   return {
-    turns: readTurns(trace.conversation(), offer, host.wording),
+    turns: readTurns(trace.conversation(), { ...offer, skills }, host.wording),
     costUsd: sumCost(trace.exchanges, cost),
     ...(shown && { shown }),
   };

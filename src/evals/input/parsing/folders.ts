@@ -43,10 +43,8 @@ export const maxFiles = 20_000;
  * Lists the regular files and links in a folder, sorted by path, except for files that tools leave behind and the
  * top-level folder `without`; undefined if there are more than `most`. Links are not followed, so there are no loops.
  */
-export function listFiles(
-  folder: string,
-  { without, most = maxFiles }: { without?: string; most?: number } = {},
-): FolderEntry[] | undefined {
+export function listFiles(folder: string, given: { without?: string; most?: number } = {}): FolderEntry[] | undefined {
+  const { without, most = maxFiles } = given;
   const found: FolderEntry[] = [];
   const folders = [""];
   for (let at = 0; at < folders.length; at++) {
