@@ -124,12 +124,12 @@ describe("a model that cannot", () => {
     [
       "anthropic:x",
       {},
-      'error: api.anthropic.com needs an API key, but ANTHROPIC_API_KEY is not set.\n  Set ANTHROPIC_API_KEY, use a local server (--base-url or ANTHROPIC_BASE_URL), or use the offline model "lexical".',
+      "error: api.anthropic.com needs an API key, but ANTHROPIC_API_KEY is not set.\n  Set ANTHROPIC_API_KEY, or, without a key, use a local server (--base-url or ANTHROPIC_BASE_URL), -m ollama:<model> or -m local.",
     ],
     [
       "openai:x",
       { baseUrl: "https://openrouter.ai/api/v1" },
-      'error: openrouter.ai needs an API key, but OPENAI_API_KEY is not set.\n  Set OPENAI_API_KEY, use a local server (--base-url or OPENAI_BASE_URL), or use the offline model "lexical".',
+      "error: openrouter.ai needs an API key, but OPENAI_API_KEY is not set.\n  Set OPENAI_API_KEY, or, without a key, use a local server (--base-url or OPENAI_BASE_URL), -m ollama:<model> or -m local.",
     ],
     [
       "openai:x",

@@ -132,8 +132,8 @@ export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefa
   const lack = `${baseUrl.host} needs an API key, but ${provider.keyVariable} is not set.`;
   if (apiKey === undefined && options.isDryRun) options.warn?.(`${lack} A dry run needs none.`);
   if (apiKey === undefined && !options.isDryRun && !options.isAskedElsewhere) {
-    const local = `use a local server (--base-url or ${provider.baseUrlVariable})`;
-    throw usageError(lack, `Set ${provider.keyVariable}, ${local}, or use the offline model "lexical".`);
+    const local = `use a local server (--base-url or ${provider.baseUrlVariable}), -m ollama:<model> or -m local`;
+    throw usageError(lack, `Set ${provider.keyVariable}, or, without a key, ${local}.`);
   }
   if (effort !== undefined && !provider.efforts.includes(effort)) {
     throw usageError(`Unknown effort "${effort}" for ${provider.name}.`, `Use one of: ${provider.efforts.join(", ")}.`);
