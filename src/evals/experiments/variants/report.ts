@@ -170,7 +170,8 @@ function nextStep(summary: VariantsSummary, command = "variants"): string {
   if (method === null) return `finish it with \`evals ${command} --resume ${run}\`.`;
   if (kind === "adopt") {
     const isSkill = best?.changes.every(({ label }) => label.startsWith(skillEntryName("")));
-    return `put the wording of ${winner} into the ${isSkill ? "skill" : "server"}; \`--output\` saves it as a file.`;
+    const save = `\`evals ${command} --resume latest --output adopted.json\``;
+    return `put the wording of ${winner} into the ${isSkill ? "skill" : "server"}; ${save} saves it as a file.`;
   }
   const { verdict } = summary;
   if (verdict.kind === "inconclusive") {
