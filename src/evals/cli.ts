@@ -2,12 +2,12 @@
 import { setMaxListeners } from "node:events";
 import { format } from "node:util";
 import { setFlagsFromString } from "node:v8";
+import { nameProgram } from "./base/files/files.ts";
 import { knownSecrets } from "./base/secrets/secrets.ts";
 import { nameCommands, wrapMessage } from "./base/text/display.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem } from "./base/types/errors.ts";
 import type { Io, Prompts } from "./base/types/io.ts";
 import { version } from "./experiments/workspace/version.ts";
-import { nameProgram } from "./inspection/shell.ts";
 
 // The only file that touches the process: its arguments, streams, environment, signals and exit code.
 // It and the command files import nothing heavy, so that --help and --version are fast.

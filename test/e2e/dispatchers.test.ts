@@ -154,8 +154,8 @@ describe("a live server with dispatchers", () => {
     const blamed = checked.out.slice(checked.out.indexOf("BLAMED"));
     expect(blamed.split("\n").slice(0, 3).join("\n")).toMatchInlineSnapshot(`
       "BLAMED: search_tools
-        It is the only change of the list, so nothing was asked. Another check is a second look at the
-          fall of issues and releases."
+        It is the only change of the list, so no model was asked. To confirm the fall of issues and
+          releases, check again."
     `);
   });
 

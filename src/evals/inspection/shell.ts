@@ -1,5 +1,3 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
 import { usageError } from "../base/types/errors.ts";
 import type { JsonObject } from "../base/types/json.ts";
 import { asciiJson } from "../reports/escape.ts";
@@ -26,10 +24,6 @@ export function parseCommandLine(line: string): CommandSpec {
   const env = words.slice(0, start).map((one) => one.split(/=(.*)/s).slice(0, 2));
   return { command, args, ...(env.length > 0 && { env: Object.fromEntries(env) }) };
 }
-
-/** How this program is started in a folder, whether or not it is installed there. */
-export const nameProgram = ({ cwd }: { cwd: string }) =>
-  existsSync(resolve(cwd, "node_modules/tool-evals")) ? "npx evals" : "npx tool-evals";
 
 /** Quotes a text as one word of a POSIX shell. */
 export function shellWord(text: string): string {

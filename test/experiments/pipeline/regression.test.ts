@@ -56,7 +56,7 @@ describe("the check of a run", () => {
     const { io, dir } = await regressed();
     const world = io();
     expect(await run({ ...runDefaults, json: false, accept: true }, world)).toBe(0);
-    expect(world.printed()).toContain("Next: look at the cases that fell (below).\n");
+    expect(world.printed()).toContain("Next: find the wording at fault with `evals blame latest`.\n");
     const page = readFileSync(join(dir, "reports/last-result/report.html"), "utf8");
     for (const text of [world.printed(), page]) expect(text).not.toContain("evals baseline accept");
     const again = io();

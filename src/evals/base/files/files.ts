@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { constants } from "node:os";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { knownSecrets } from "../secrets/secrets.ts";
 import { EvalsError, exitCodes, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
@@ -119,3 +120,7 @@ export async function writeOutput(
     throw new EvalsError({ severity: "error", message, hint }, exitCodes.incomplete);
   }
 }
+
+/** How this program is started in a folder, whether or not it is installed there. */
+export const nameProgram = ({ cwd }: Pick<Io, "cwd">) =>
+  existsSync(resolve(cwd, "node_modules/tool-evals")) ? "npx evals" : "npx tool-evals";

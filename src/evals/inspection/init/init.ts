@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
-import { readRegularFile, writeOutput } from "../../base/files/files.ts";
+import { nameProgram, readRegularFile, writeOutput } from "../../base/files/files.ts";
 import { listProperties } from "../../base/jsonSchema/keywords.ts";
 import { holdsSecret, redactValue } from "../../base/secrets/secrets.ts";
 import { printableLines, visible } from "../../base/text/display.ts";
@@ -22,7 +22,7 @@ import { findRegisteredServers } from "../findServers.ts";
 import { describeToolList } from "../lint/collect.ts";
 import { runRules } from "../lint/rule.ts";
 import { rules } from "../lint/rules/index.ts";
-import { nameProgram, shellWord } from "../shell.ts";
+import { shellWord } from "../shell.ts";
 import {
   findSuites,
   resolveTargets,

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { nameProgram } from "../../base/files/files.ts";
 import { measureSimilarity, toToolText, weighWords } from "../../base/search/similarity.ts";
 import { holdsSecret } from "../../base/secrets/secrets.ts";
 import { splitName } from "../../base/text/nearest.ts";
@@ -14,7 +15,7 @@ import { splitSentences, startsWithVerb } from "../lint/language.ts";
 import { runRules } from "../lint/rule.ts";
 import { rules } from "../lint/rules/index.ts";
 import { collectSkills } from "../lint/skills.ts";
-import { nameProgram, shellWord } from "../shell.ts";
+import { shellWord } from "../shell.ts";
 import type { SkillsTarget } from "../targets.ts";
 import { type ConfusedTools, type DraftCase, makeRequest } from "./draft.ts";
 import { type Drafted, listFindings, listMixedUp } from "./report.ts";
