@@ -36,7 +36,8 @@ export function getMaxDepth({ lenient }: ParseOptions): number {
 }
 
 /** A problem in a text, by its offset. `fatal`: the value cannot be used. */
-export type TextProblem = { offset: number; message: string; hint?: string; fatal?: boolean; isSyntax?: boolean };
+export type TextProblem = Pick<Problem, "message" | "hint"> &
+  Partial<Pick<Problem, "severity">> & { offset: number; fatal?: boolean; isSyntax?: boolean };
 
 /** Creates a function that converts offsets in a text to places. Lines are indexed when the first place is needed. */
 export function createLocator(text: string, file: string): (offset: number) => Location {
@@ -60,8 +61,9 @@ function listLineStarts(text: string): number[] {
 }
 
 /** Converts a problem in a text to an error with its place. */
-export function locateProblem({ offset, message, hint }: TextProblem, locate: (offset: number) => Location): Problem {
-  return { severity: "error", message, ...(hint && { hint }), location: locate(offset) };
+export function locateProblem(problem: TextProblem, locate: (offset: number) => Location): Problem {
+  const { offset, severity = "error", message, hint } = problem;
+  return { severity, message, ...(hint && { hint }), location: locate(offset) };
 }
 
 /** The error for a file without a value. */

@@ -18,6 +18,7 @@ import {
   type YAMLMap,
 } from "yaml";
 import { groupBy, once } from "../../base/collections.ts";
+import { cut, quote } from "../../base/text/text.ts";
 import { EvalsError, type Location, type Problem, usageError } from "../../base/types/errors.ts";
 import { isMarked, type Json, type JsonObject, type Path, readWhole } from "../../base/types/json.ts";
 import {
@@ -57,7 +58,7 @@ export function parseYaml(text: string, file: string, options: ParseOptions = {}
   const byLine = groupBy(problems.map(toProblem), ({ location }) => `${location?.line}`);
   if (problems.length > 0) throw new EvalsError([...byLine.values()].flatMap(([first]) => first ?? []));
   if (!root) throw createEmptyFileError(file);
-  const tree = new YamlTree(root, maxDepth, !options.lenient || options.exact === true);
+  const tree = new YamlTree(root, maxDepth, options);
   const { value } = tree;
   const found = tree.problems.map(toProblem);
   if (tree.problems.some(({ fatal }) => fatal || options.lenient)) throw new EvalsError(found);
@@ -190,11 +191,10 @@ class YamlTree {
   #values = 0;
   #isBroken = false;
 
-  /** `isExact`: whole numbers that a number cannot hold keep their digits. */
   constructor(
     private readonly root: Node,
     private readonly maxDepth: number,
-    private readonly isExact: boolean,
+    private readonly options: ParseOptions,
   ) {
     this.value = this.#read(root, 0);
   }
@@ -246,10 +246,17 @@ class YamlTree {
   }
 
   #readScalar(node: Node, value: unknown): Json {
+    const { source = "", type, comment = "" } = node as Scalar;
+    const { lenient = false, exact = !lenient } = this.options;
+    // Most comments begin with a space.
+    if (!lenient && typeof value === "string" && type === "PLAIN" && /^\S/.test(comment ?? "")) {
+      const message = `YAML reads ${quote(`#${cut(comment ?? "", 40)}`)} as a comment, so the text ends before it.`;
+      const hint = "Put the whole text in quotes. If it is a comment, put a space after the #.";
+      this.problems.push({ offset: getStart(node) ?? 0, message, hint, severity: "warning" });
+    }
     if (value === null || typeof value === "boolean" || typeof value === "string") return value;
     if (typeof value !== "number") return this.#refuse(node, "This is not a JSON value.");
-    const { source = "" } = node as Scalar;
-    const read = this.isExact && !Number.isSafeInteger(value) ? readWhole(source.replace(/^\+/, "")) : value;
+    const read = exact && !Number.isSafeInteger(value) ? readWhole(source.replace(/^\+/, "")) : value;
     if (isMarked(read)) return read;
     if (Number.isFinite(value)) return value;
     this.#isBroken = true;
