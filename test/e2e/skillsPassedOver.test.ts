@@ -22,7 +22,7 @@ describe("packages whose eval files are not run", () => {
   const malformed = `\
 .claude/skills/shy/SKILL.md:4:1: warning: The front matter has keys that are not part of the Agent Skills format: "disable-model-invocation".
   Keep those that your host reads; put your own data under "metadata".
-.claude/skills/torn/SKILL.md:1: warning: No host can load this skill: it has no "description".
+.claude/skills/torn/SKILL.md:1: warning: This skill is not loaded: it has no "description".
   Its eval files are not run. See \`evals tools --skills\`.
 `;
   const hidden = `\

@@ -157,7 +157,7 @@ function describeSkipped({ shadowed, skipped }: Discovery): (Problem & { locatio
     location: { file },
   });
   return [
-    ...skipped.map(({ file, reason }) => warning(`No host can load this skill: ${reason}.`, file)),
+    ...skipped.map(({ file, reason }) => warning(`This skill is not loaded: ${reason}.`, file)),
     ...shadowed.map(({ name, file, by }) =>
       warning(`Another skill "${name}" is loaded instead of this one: ${by}.`, file),
     ),
