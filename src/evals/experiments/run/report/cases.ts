@@ -182,7 +182,12 @@ export function confusedTools({ suites }: RunSummary): Block[] {
 /** Names that the model made up, with what was expected, and the arguments that it got wrong. */
 export function madeUp({ suites }: RunSummary): Fact[] {
   const unknown = listMissed(suites).filter(({ outcome }) => outcome === "unknown-tool");
-  const names = [...groupBy(unknown, ({ picked }) => picked.replace(/ \(unknown\)$/, ""))].map(([name, own]) => {
+  // Beside calls of listed tools, only those of others are marked.
+  const marked = unknown.flatMap((one) => {
+    const names = [...one.picked.matchAll(/([^\s,]+) \(unknown\)/g)].map(([, name = ""]) => name);
+    return (names.length > 0 ? [...new Set(names)] : [one.picked]).map((name) => ({ ...one, name }));
+  });
+  const names = [...groupBy(marked, ({ name }) => name)].map(([name, own]) => {
     const meant = some([...new Set(own.map(({ expected }) => expected))], 2);
     const n = sumOf(own, (one) => one.n);
     return { text: `${name} ${integer(n)} (for ${meant})`, n };
