@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { parse } from "yaml";
 import { loadSuites } from "../../src/evals/input/suites/load.ts";
 import { type ImportOptions, importSuites } from "../../src/evals/inspection/import.ts";
 import { anIo } from "../fakes/io.ts";
@@ -97,6 +98,30 @@ it("names the given server in each suite, as it is started from the current fold
     expect(server).toMatchObject({ command: "node", args: ["my server.mjs"], cwd: "../.." });
     expect(dir).toBe(join(cwd, "evals/imported"));
   }
+});
+
+const asked = 'prompts: ["{{q}}"]\ntests: [{ vars: { q: a }, assert: [{ type: "trajectory:tool-used", value: t }] }]\n';
+const memory = "{ command: npx, args: [-y, memory], name: m, env: { TOKEN: '{{env.MY_TOKEN}}' } }";
+
+it.each<[what: string, providers: string, server: object | undefined]>([
+  [
+    "of several providers",
+    `[{ id: openai:a, config: { mcp: { enabled: true, server: ${memory} } } }, { id: openai:b, config: { mcp: { servers: [${memory}] } } }]`,
+    { command: "npx", args: ["-y", "memory"], env: { TOKEN: `$${"{MY_TOKEN}"}` }, cwd: "../.." },
+  ],
+  ["at a URL", "{ id: mcp, config: { server: { url: 'http://127.0.0.1:1/mcp' } } }", { url: "http://127.0.0.1:1/mcp" }],
+  [
+    "that is a file",
+    "[{ id: mcp, config: { server: { path: ./server.py } } }]",
+    { command: "python3", args: ["./server.py"], cwd: "../.." },
+  ],
+  ["of which there are two", `[{ config: { mcp: { servers: [${memory}, { url: x }] } } }]`, undefined],
+  ["that is none", "[openai:gpt, { config: { mcp: { server: { name: m } } } }]", undefined],
+])("takes the server of promptfoo's providers: one %s", async (_, providers, server) => {
+  const { cwd, run } = open({ "promptfooconfig.yaml": `${asked}providers: ${providers}\n` });
+  const { printed } = await run();
+  expect(parse(readFileSync(join(cwd, "evals/imported/promptfoo.yaml"), "utf8")).server).toEqual(server);
+  expect(printed.includes("name the server in the suite")).toBe(server === undefined);
 });
 
 it("prints every case with its reasons as JSON", async () => {

@@ -11,7 +11,7 @@ import { type ExitCode, exitCodes, formatProblem, type Location, usageError } fr
 import { locationSchema } from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
 import { isMarked, type Json, writeExactJson } from "../base/types/json.ts";
-import type { CaseFile, SuiteFile } from "../base/types/suiteFile.ts";
+import type { CaseFile, ServerSpec, SuiteFile } from "../base/types/suiteFile.ts";
 import type { Tool } from "../base/types/tool.ts";
 import { type FormatFiles, findImports } from "../input/imports/find.ts";
 import type { ImportedCase, KnownTools } from "../input/imports/formats/format.ts";
@@ -63,10 +63,9 @@ export async function importSuites(options: ImportOptions, io: Io): Promise<Exit
       "Name the file and its format: --from.",
     );
   }
-  const hasServer = options.server !== undefined || options.tools !== undefined;
   const reports: ImportReport[] = [];
   for (const one of found) reports.push(await writeOne(one, tools, options, io));
-  printResult({ imports: reports }, importDocument(reports, hasServer), options.json, io);
+  printResult({ imports: reports }, importDocument(reports), options.json, io);
   if (isWrong) return exitCodes.usage;
   return reports.some(({ written }) => written !== undefined) ? exitCodes.passed : exitCodes.failed;
 }
@@ -77,9 +76,10 @@ const indexTools = (tools: readonly Tool[]): KnownTools =>
 async function writeOne(
   { format, files }: FormatFiles,
   tools: readonly Tool[] | undefined,
-  { output, force, executeSource, tools: list, server: commandLine }: ImportOptions,
+  options: ImportOptions,
   io: Io,
 ): Promise<ImportReport> {
+  const { output, force, executeSource } = options;
   const cases = leaveOutInvalid(files.flatMap((file) => file.cases));
   const kept = cases.flatMap((one) => (one.kind === "kept" ? [one] : []));
   const file = join(output, `${format.name}.yaml`);
@@ -88,10 +88,10 @@ async function writeOne(
   const systems = new Set(files.map(({ system }) => system));
   const [system] = systems;
   const dispatch = Object.assign({}, ...files.map((one) => one.dispatch ?? {})) as NonNullable<SuiteFile["dispatch"]>;
+  const server = chooseServer(files, options, folder, io);
   const suite: SuiteFile = {
     name: format.name,
-    ...(list !== undefined && { server: { tools: relative(folder, resolve(io.cwd, list)) } }),
-    ...(commandLine !== undefined && { server: { ...parseCommandLine(commandLine), cwd: relative(folder, io.cwd) } }),
+    ...(server && { server }),
     ...(Object.keys(dispatch).length > 0 && { dispatch }),
     ...(system !== undefined && systems.size === 1 && { system }),
     ...(format.hasPlaceholders && writeValues(kept.map(({ content }) => content))),
@@ -101,6 +101,7 @@ async function writeOne(
   };
   const report: ImportReport = {
     format: format.label,
+    hasServer: server !== undefined,
     files: files.length,
     kept: kept.length,
     cases: cases.map((one) => ({
@@ -120,6 +121,20 @@ async function writeOne(
   const [safeSuite, safeCases, safeSources] = redactValue([suite, cases, sources] as const, io);
   await writeOutput(resolve(io.cwd, file), renderImport(safeSuite, safeCases, safeSources), io);
   return { ...report, written: file };
+}
+
+/** The server of a suite, seen from its folder: what the user says, else the only one that the files name. */
+function chooseServer(
+  files: FormatFiles["files"],
+  { tools, server: commandLine }: ImportOptions,
+  folder: string,
+  io: Io,
+): ServerSpec | undefined {
+  if (commandLine !== undefined) return { ...parseCommandLine(commandLine), cwd: relative(folder, io.cwd) };
+  if (tools !== undefined) return { tools: relative(folder, resolve(io.cwd, tools)) };
+  const [only, ...others] = new Map(files.map(({ server }) => [JSON.stringify(server), server])).values();
+  if (!only || others.length > 0) return undefined;
+  return "command" in only ? { ...only, cwd: relative(folder, only.cwd ?? "") } : only;
 }
 
 /** Leaves out each case that would be invalid in a suite, with its problem, for example an empty text. */
@@ -208,6 +223,7 @@ const importedCaseSchema = z.object({
 const importReportSchema = z.object({
   format: z.string(),
   written: z.string().exactOptional().describe("the suite; absent if no case was kept"),
+  hasServer: z.boolean().describe("whether the suite names its server"),
   files: number,
   kept: number,
   cases: z.array(importedCaseSchema),
@@ -225,8 +241,8 @@ export const importOutputSchema = z.object({ imports: z.array(importReportSchema
 const maxItems = 12;
 
 /** The report of `evals import`: what was kept, what was left out and why, and expected tools that do not exist. */
-function importDocument(reports: readonly ImportReport[], hasServer: boolean): Block[] {
-  return reports.flatMap(({ format, written, files, kept, cases, losses, isRunnable, dead }) => {
+function importDocument(reports: readonly ImportReport[]): Block[] {
+  return reports.flatMap(({ format, written, hasServer, files, kept, cases, losses, isRunnable, dead }) => {
     const left = cases.flatMap(({ leftOut, location }) => (leftOut === undefined ? [] : [{ what: leftOut, location }]));
     const lost = [
       ...cases.flatMap((one) =>

@@ -89,6 +89,16 @@ describe("the summary of a run", () => {
     expect(summarize([])).toMatchObject(incomplete);
   });
 
+  it("fails a stopped run only for a case that its missing trials cannot lift to its pass rate", () => {
+    const exitCode = (...scores: Score[]) =>
+      summarize(
+        scores.map((verdict, at) => aTrial("a", at + 1, { verdict })),
+        "a",
+      ).exitCode;
+    expect([exitCode(missed), exitCode(missed, missed), exitCode(missed, passed, passed)]).toEqual([3, 1, 3]);
+    expect(exitCode(missed, passed, passed, passed, passed)).toBe(0);
+  });
+
   it("never counts a broken or an ungraded trial in a rate", () => {
     const graded = [ungraded, passed, missed].map((verdict, at) => aTrial("a", at + 2, { verdict }));
     const [suite] = summarize([brokenTrial("a", 1), ...graded], "a").suites;

@@ -172,7 +172,7 @@ const timeoutsSchema = {
   callTimeoutMs: positive.optional().describe("Timeout for one call; default: 60,000"),
 };
 
-const serverFileSchema = z.union([
+export const serverFileSchema = z.union([
   z.strictObject({
     command: nonEmpty,
     args: z.array(z.string()).optional(),

@@ -40,10 +40,11 @@ export type Summarizer = ReturnType<typeof summarizer>;
 
 /**
  * Makes the summarizer of a run. A case is ok if it was graded, no trial was left ungraded, and its rate is at least its
- * pass rate; broken trials do not count in rates. A suite exits with 1 if an event occurred that `failOn` names: by default
- * a regression if there is a check, nothing for a retrieval baseline, otherwise a case below its pass rate. Otherwise it
- * exits with 3 if the check, or a case that it does not cover, is incomplete, and else with 0. The run exits with 1 if any
- * suite does, otherwise with 3 if any does, and else with 0.
+ * pass rate; broken trials do not count in rates. A case that lacks trials is below its pass rate only if they cannot lift it
+ * any more. A suite exits with 1 if an event occurred that `failOn` names: by default a regression if there is a check,
+ * nothing for a retrieval baseline, otherwise a case below its pass rate. Otherwise it exits with 3 if the check, or a case
+ * that it does not cover, is incomplete, and else with 0. The run exits with 1 if any suite does, otherwise with 3 if any
+ * does, and else with 0.
  */
 export function summarizer(manifest: RunManifest, dir: string) {
   const tallies = new Map(
@@ -243,7 +244,11 @@ class SuiteTally {
     const note = readingNote(this.#model.note, this.#suite);
     const unchecked = this.#unchecked.ranked().map(([text, n]) => ({ text, n }));
     const { latencies, batched, cached, cacheReadTokens, ...spent } = this.#spending;
-    const isCaseBelow = (one: CaseSummary) => one.rate !== null && one.rate < one.passRate;
+    // The trials that a stopped run lacks could still lift a case.
+    const isCaseBelow = ({ trials, planned, passed, passRate, ...one }: CaseSummary) => {
+      const open = planned - trials - one.broken - one.notGradable;
+      return trials > 0 && (passed + open) / (trials + open) < passRate;
+    };
     const isBelow = cases.some(isCaseBelow);
     // What a check cannot compare is gated by its own pass rate.
     const isGatedBelow = this.check !== undefined && cases.some((one) => !one.compared && isCaseBelow(one));

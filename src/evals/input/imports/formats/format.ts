@@ -9,7 +9,7 @@ import {
   writeExactJson,
 } from "../../../base/types/json.ts";
 import { matcherSchema } from "../../../base/types/matcher.ts";
-import type { CaseFile, DispatchRules } from "../../../base/types/suiteFile.ts";
+import type { CaseFile, DispatchRules, ServerSpec } from "../../../base/types/suiteFile.ts";
 import type { ParsedFile } from "../../parsing/json.ts";
 import { parseText } from "../../parsing/read.ts";
 import type { SourceRequest, SourceRun } from "../source/run.ts";
@@ -37,6 +37,8 @@ export type ImportedFile = {
   behind?: ReadonlyMap<string, string>;
   /** The system prompt of every case. */
   system?: string;
+  /** The only server that the file names. Its folder is absolute. */
+  server?: ServerSpec;
 };
 
 /** A file that may be in the format of another tool. */

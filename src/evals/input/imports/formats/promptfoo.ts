@@ -1,6 +1,7 @@
+import { dirname } from "node:path";
 import { cut } from "../../../base/text/text.ts";
 import { getAtPath, isJsonObject, type Json, type JsonObject, type Path, readWhole } from "../../../base/types/json.ts";
-import type { CaseFile } from "../../../base/types/suiteFile.ts";
+import { type CaseFile, type ServerSpec, serverFileSchema } from "../../../base/types/suiteFile.ts";
 import type { ParsedFile } from "../../parsing/json.ts";
 import {
   asList,
@@ -54,9 +55,32 @@ export const promptfoo: Format = {
         combinations.map((vars) => readTest(template, vars, test, shared, { location, context })),
       );
     });
-    return { file: source.file, cases, losses };
+    const server = findServer(config.providers, dirname(source.path));
+    return { file: source.file, cases, losses, ...(server && { server }) };
   },
 };
+
+/**
+ * The MCP server of the providers, under `config.mcp` or, of the provider `mcp`, under `config`. Undefined if there are
+ * several. References to the environment become `${NAME}`.
+ */
+function findServer(providers: Json | undefined, cwd: string): ServerSpec | undefined {
+  const texts = asList(providers).flatMap((provider) => {
+    const config = asObject(asObject(provider).config);
+    const { server, servers } = asObject(config.mcp ?? config);
+    return asList(server ?? servers).map((one) => {
+      const { command, args, path = "", env, url, headers } = asObject(one);
+      const file = asText(path);
+      const written = asText(command) ?? (file && (file.endsWith(".py") ? "python3" : "node"));
+      const reached = asText(url) && { url, ...(isJsonObject(headers) && { headers }) };
+      const started = { command: written, args: args ?? (file && [file]), ...(isJsonObject(env) && { env }), cwd };
+      return JSON.stringify(reached || started).replace(/\{\{\s*env\.(\w+)\s*\}\}/g, "$${$1}");
+    });
+  });
+  const [text, ...others] = new Set(texts);
+  const read = serverFileSchema.safeParse(text !== undefined && others.length === 0 && JSON.parse(text));
+  return read.data;
+}
 
 /** The tests of the list, then those of the scenarios: each test with each entry of the scenario's `config`. */
 function listTests({ tests, scenarios }: JsonObject): { test: Json; path: Path }[] {
