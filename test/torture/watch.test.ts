@@ -19,8 +19,10 @@ function write(name: string, content: string): void {
 }
 /** Waits until the watch has printed this after `from` characters. */
 async function until(pattern: RegExp, from = 0): Promise<void> {
+  const givenUp = AbortSignal.timeout(5 * 60_000);
   while (!pattern.test(err.slice(from))) {
     if (watch.child.exitCode !== null) throw new Error(`the watch has ended: ${err}`);
+    if (givenUp.aborted) throw new Error(`the watch never printed ${pattern}: ${err}`);
     await pause(20);
   }
 }

@@ -1,6 +1,6 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import type { Stats } from "node:fs";
-import { basename, relative, resolve } from "node:path";
+import { basename, join, relative, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { printableLines } from "../../base/text/display.ts";
 import { toComparedRun } from "../../base/types/check.ts";
@@ -178,12 +178,15 @@ export async function watchRuns(given: WatchOptions, io: Io): Promise<ExitCode> 
   let options = toPartialOptions(given);
   const limits = createLimits(options);
   const asked = new Map<string, AcceptedRecord>();
+  /** No server writes these. */
+  let suiteFiles: readonly string[] = [];
   let runs = 0;
 
   /** Asks the touched cases. Returns whether there were none. */
   const runTouched = async () => {
     let isIdle = false;
     await withWorkspace({ ...options, limits }, io, async (workspace) => {
+      suiteFiles = workspace.suites.map(({ file }) => resolve(io.cwd, file));
       const accepted = asked.size === 0 && options.changed ? await readAccepted(workspace, options, io) : undefined;
       const findAsked = accepted ?? (({ name }) => asked.get(name));
       const partial = selectTouched(workspace, findAsked, accepted ? "baseline" : "last asked");
@@ -209,7 +212,7 @@ export async function watchRuns(given: WatchOptions, io: Io): Promise<ExitCode> 
     for (;;) {
       try {
         // What a server writes at its start would start it forever.
-        if (await runTouched()) await changes.ignorePending();
+        if (await runTouched()) await changes.ignorePending((path) => suiteFiles.includes(path));
       } catch (error) {
         if (!(error instanceof EvalsError)) throw error;
         io.err(`${error.message}\n`);
@@ -233,36 +236,68 @@ export async function watchRuns(given: WatchOptions, io: Io): Promise<ExitCode> 
   }
 }
 
-/** Collects the changed files under these paths, without packages and records, once all are watched. */
+/**
+ * Collects the changed files under these paths, without packages and records, once all are watched. chokidar takes what
+ * replaces an entry of another kind (a file in place of a link) for the old entry, and reports nothing of it from then
+ * on. So what the system tells of a folder counts as well; where chokidar left it out, the folders are watched anew.
+ */
 async function watchFiles(paths: readonly string[], out: string, { cwd, signal }: Pick<Io, "cwd" | "signal">) {
   const ignored = (path: string, stats?: Stats) =>
     ignoredFolder.test(basename(path)) || isWithin(out, path) || (stats?.isFile() === true && !watchedFile.test(path));
   const options = { ignored, ignoreInitial: true, followSymlinks: false, ignorePermissionErrors: true };
   const { watch } = await import("chokidar");
   const all = paths.map((path) => resolve(cwd, path));
-  const watcher = watch(all, options);
   const changed = new Set<string>();
+  const reported = new Set<string>();
+  const woken = new EventEmitter();
   let failure: unknown;
-  watcher.on("all", (_, path) => changed.add(path)).on("error", (error) => (failure ??= error));
-  await once(watcher, "ready");
+  const note = (path: string) => {
+    changed.add(path);
+    woken.emit("change");
+  };
+  const open = async () => {
+    const watcher = watch(all, options);
+    watcher.on("all", (_, path) => {
+      reported.add(path);
+      note(path);
+    });
+    watcher.on("raw", (_, name, details) => {
+      const { watchedPath } = details as { watchedPath?: string };
+      const isOfFolder = name && watchedPath && name !== basename(watchedPath);
+      if (isOfFolder && watchedFile.test(name) && !ignored(join(watchedPath, name))) note(join(watchedPath, name));
+    });
+    watcher.on("error", (error) => {
+      failure ??= error;
+      woken.emit("change");
+    });
+    await once(watcher, "ready");
+    return watcher;
+  };
+  let watcher = await open();
   return {
     close: () => watcher.close(),
-    async ignorePending() {
+    /** Forgets the changes up to now, except of files for which `keep` is true. */
+    async ignorePending(keep: (path: string) => boolean) {
       await pause(settleMs);
-      changed.clear();
+      for (const path of changed) if (!keep(path)) changed.delete(path);
     },
     /** Waits for changes. Empty if `signal` aborts first. Throws a usage error if the system cannot watch more files. */
     async next(): Promise<string[]> {
       const aborted = () => {};
-      if (changed.size === 0 && !failure) await once(watcher, "all", { signal }).catch(aborted);
+      if (changed.size === 0 && !failure) await once(woken, "change", { signal }).catch(aborted);
+      if (!signal.aborted) await pause(settleMs);
       if (failure)
         throw usageError(
           `The files of this folder cannot be watched: ${messageOf(failure)}.`,
           "Set CHOKIDAR_USEPOLLING=1, or run with --changed.",
         );
-      if (!signal.aborted) await pause(settleMs);
+      if ([...changed].some((path) => !reported.has(path))) {
+        await watcher.close();
+        watcher = await open();
+      }
       const paths = [...changed].sort();
       changed.clear();
+      reported.clear();
       return paths;
     },
   };
