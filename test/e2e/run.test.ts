@@ -6,7 +6,7 @@ import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { evals, executing, spawnEvals, start, summaryOf, timeless, trialsOf, workspace } from "./evals.ts";
 
 const dir = workspace();
-const run = (line: string) => evals(["run", ...line.split(" ")], { cwd: dir });
+const run = (line: string, env: Record<string, string> = {}) => evals(["run", ...line.split(" ")], { cwd: dir, env });
 
 /** Runs a command line on an endpoint that answers like this. */
 async function ask(script: Parameters<typeof startMessagesEndpoint>[0], line: string) {
@@ -23,6 +23,8 @@ describe("evals run on real servers", () => {
     expect([code, err]).toEqual([0, ""]);
     expect(out).toMatch(/^SMOKE CHECK · a keyword search picks the right tool in 5 of 5 cases/);
     expect(out).toContain("No language model was asked");
+    const keyed = await run("evals/quickstart.yaml", { ANTHROPIC_API_KEY: "", OPENAI_API_KEY: "x" });
+    expect(keyed.out).toMatch(/Next: ask a language\s+model with `evals run \S+ -m\s+openai:/);
   });
 
   it("executes real calls on the filesystem server, and the record shows what came back", async () => {

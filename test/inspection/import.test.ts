@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
+import { claimSuites, findUntrusted } from "../../src/evals/experiments/workspace/trust.ts";
 import { loadSuites } from "../../src/evals/input/suites/load.ts";
 import { type ImportOptions, importSuites } from "../../src/evals/inspection/import.ts";
 import { anIo } from "../fakes/io.ts";
@@ -21,7 +22,7 @@ function open(files: Record<string, string>) {
   const cwd = mkdtempSync(join(tmpdir(), "import-"));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
   const run = async (options: Partial<ImportOptions> = {}, isStopped = false) => {
-    const io = anIo({ cwd });
+    const io = anIo({ cwd, env: { HOME: cwd } });
     if (isStopped) io.stop();
     const code = await importSuites(
       { output: "evals/imported", judged: false, executeSource: false, force: false, json: false, ...options },
@@ -94,6 +95,9 @@ it("names the given server in each suite, as it is started from the current fold
     "Next: run `evals run evals/imported/prompt-table.yaml`.",
   ]);
   const { suites } = await loadSuites(["evals/imported/apify.yaml", "evals/imported/prompt-table.yaml"], { cwd });
+  const claims = await claimSuites(suites, anIo({ cwd }));
+  expect(claims).toHaveLength(2);
+  expect(await findUntrusted(claims, anIo({ cwd, env: { HOME: cwd } }))).toEqual([]);
   for (const { server, dir } of suites) {
     expect(server).toMatchObject({ command: "node", args: ["my server.mjs"], cwd: "../.." });
     expect(dir).toBe(join(cwd, "evals/imported"));

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it, test } from "vitest";
-import { callFlag, parseCommandLine, shellTemplate, shellWord } from "../../src/evals/inspection/shell.ts";
+import { shellWord } from "../../src/evals/base/text/display.ts";
+import { callFlag, parseCommandLine, shellTemplate } from "../../src/evals/inspection/shell.ts";
 
 /** The words that a shell splits a line into. */
 const splitWords = (line: string, env: Record<string, string> = {}) =>

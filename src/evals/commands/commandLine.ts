@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Argv, Options, PositionalOptions } from "yargs";
+import { shellWord } from "../base/text/display.ts";
 import { didYouMean, nearest } from "../base/text/nearest.ts";
 import { type EvalsError, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
-import { shellWord } from "../inspection/shell.ts";
 import type { Command } from "./command.ts";
 
 // yargs reads command lines and renders the help of a command. It gets no defaults, so that what it returns is what was

@@ -13,6 +13,7 @@ import type { Io } from "../base/types/io.ts";
 import { isMarked, type Json, writeExactJson } from "../base/types/json.ts";
 import type { CaseFile, ServerSpec, SuiteFile } from "../base/types/suiteFile.ts";
 import type { Tool } from "../base/types/tool.ts";
+import { trustWritten } from "../experiments/workspace/trust.ts";
 import { type FormatFiles, findImports } from "../input/imports/find.ts";
 import type { ImportedCase, KnownTools } from "../input/imports/formats/format.ts";
 import { createCaseIds } from "../input/suites/build.ts";
@@ -120,6 +121,7 @@ async function writeOne(
   const sources = files.map((one) => one.file);
   const [safeSuite, safeCases, safeSources] = redactValue([suite, cases, sources] as const, io);
   await writeOutput(resolve(io.cwd, file), renderImport(safeSuite, safeCases, safeSources), io);
+  if (options.server !== undefined) await trustWritten(file, io, "program");
   return { ...report, written: file };
 }
 

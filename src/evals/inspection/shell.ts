@@ -1,3 +1,4 @@
+import { shellWord } from "../base/text/display.ts";
 import { usageError } from "../base/types/errors.ts";
 import type { JsonObject } from "../base/types/json.ts";
 import { asciiJson } from "../reports/escape.ts";
@@ -23,11 +24,6 @@ export function parseCommandLine(line: string): CommandSpec {
   if (!command) throw usageError("--server has no command.", 'Write --server "node dist/main.js".');
   const env = words.slice(0, start).map((one) => one.split(/=(.*)/s).slice(0, 2));
   return { command, args, ...(env.length > 0 && { env: Object.fromEntries(env) }) };
-}
-
-/** Quotes a text as one word of a POSIX shell. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** Like `shellWord`, but leaves `${NAME}` and `${env:NAME}` for the shell to substitute, as a host does. */

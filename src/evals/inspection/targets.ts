@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, delimiter, join, relative, resolve } from "node:path";
 import { groupBy, schedule } from "../base/collections.ts";
+import { shellWord } from "../base/text/display.ts";
 import { EvalsError, type Problem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import type { Suite } from "../base/types/suite.ts";
@@ -11,7 +12,7 @@ import { findEntry, type HostFile, listEnabled, readHostFile, unknownServer } fr
 import { findOfferedFolder, realPath } from "../input/parsing/folders.ts";
 import { discover, type NamedBy, recognize } from "../input/suites/discover.ts";
 import { expandVariables, type LiveServer } from "../servers/spec.ts";
-import { parseCommandLine, shellWord } from "./shell.ts";
+import { parseCommandLine } from "./shell.ts";
 
 /** How lint, probe and doctor name what they inspect. `name` selects servers of the `config` files. */
 export type TargetOptions = {

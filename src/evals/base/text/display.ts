@@ -33,6 +33,11 @@ export function escaped(sign: string): string {
   return code <= 0xff ? `\\x${hex.padStart(2, "0")}` : `\\u{${hex}}`;
 }
 
+/** Quotes a text as one word of a POSIX shell. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 const zeroWidth = /\p{M}/u;
 const doubleWidth =
   /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;

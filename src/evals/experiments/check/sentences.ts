@@ -253,8 +253,11 @@ function adviseTrials(advice: ComparedCheck["advice"], trials: number): string {
   return `Next: run it again with \`-n ${likely}\`, which is as likely as not to decide it${sure}.`;
 }
 
-/** What the command does itself after the report of a run: accept the run as baseline (`accept`), find the cause (`blame`). */
-export type FollowUp = { accept?: boolean | undefined; blame?: boolean | undefined };
+/**
+ * What the command does itself after the report of a run: accept the run as baseline (`accept`), find the cause (`blame`).
+ * `model`: one that can be asked with a key of the environment.
+ */
+export type FollowUp = { accept?: boolean | undefined; blame?: boolean | undefined; model?: string | undefined };
 
 /** What to do next, apart from what the command does itself. */
 export function checkNext(check: CheckSummary, { accept = false, blame = false }: FollowUp = {}): string {

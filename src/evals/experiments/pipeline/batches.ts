@@ -3,7 +3,7 @@ import { Ledger } from "../../asking/batches/ledger.ts";
 import { isBatched, type PlannedCase, type PlannedCell } from "../../asking/trials/plan.ts";
 import { type Asker, runTrial, type TrialContext } from "../../asking/trials/runTrial.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
-import { printableLines } from "../../base/text/display.ts";
+import { printableLines, shellWord } from "../../base/text/display.ts";
 import { EvalsError, type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { AskedModel, Model, ModelRequest, Reply } from "../../base/types/model.ts";
@@ -76,7 +76,7 @@ export async function openBatchAsker(
     close: async () => {
       const left = (await Promise.all([...opened.values()].map(({ queue }) => queue.close()))).flat();
       if (left.length === 0) return;
-      const resume = `evals run --resume ${out === "reports" ? manifest.id : dir}`;
+      const resume = `evals run --resume ${out === "reports" ? manifest.id : shellWord(dir)}`;
       report(
         `Still running at the provider, and charged for: ${left.join(", ")}.`,
         `  To get the replies: ${resume}`,

@@ -7,7 +7,7 @@ import {
   type Shard,
 } from "../../asking/trials/plan.ts";
 import type { PlanEnd } from "../../asking/trials/runPlan.ts";
-import { printableLines } from "../../base/text/display.ts";
+import { printableLines, shellWord } from "../../base/text/display.ts";
 import { type ExitCode, exitCodes, printProblem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Model } from "../../base/types/model.ts";
@@ -34,7 +34,7 @@ import {
 } from "../reporting/report.ts";
 import { interleaveArms } from "../workspace/arms.ts";
 import { listFurtherExposures, verifySearches, warnOfSmallWindows } from "../workspace/exposures.ts";
-import { chooseSeed } from "../workspace/models.ts";
+import { chooseSeed, findKeyedModel } from "../workspace/models.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { planRun, renderPlan } from "./dryRun.ts";
 import { describeForecasts, forecastPlans } from "./forecast.ts";
@@ -205,7 +205,11 @@ export async function reportRun(
   blame?: AskOptions,
 ): Promise<ExitCode> {
   const { accept } = options;
-  const input = { summary, manifest, followUp: end === "complete" ? { accept, blame: blame !== undefined } : {} };
+  const input = {
+    summary,
+    manifest,
+    followUp: { model: findKeyedModel(io.env), ...(end === "complete" && { accept, blame: blame !== undefined }) },
+  };
   await writeReports(dir, { ...input, trials }, io);
   if (end === "complete") {
     await recordNights(summary, manifest);
@@ -235,7 +239,7 @@ export async function reportRun(
   }
   if (end !== "complete") {
     const { missing } = summary.totals;
-    const record = options.out === "reports" ? manifest.id : dir;
+    const record = options.out === "reports" ? manifest.id : shellWord(dir);
     const lost = missing > 0 ? `: ${count(missing, "trial")} ${missing === 1 ? "is" : "are"} missing` : "";
     io.err(printableLines(`${why}${lost}. Resume with: \`evals run --resume ${record}\``));
   }
@@ -262,6 +266,6 @@ function reportShard(
       ),
     );
   if (end === "complete") return exitCode;
-  io.err(printableLines(`${why}. Resume with: \`evals run --resume ${dir}\``));
+  io.err(printableLines(`${why}. Resume with: \`evals run --resume ${shellWord(dir)}\``));
   return end === "cancelled" ? io.signalExitCode() : exitCode;
 }

@@ -321,6 +321,12 @@ const byKey = [
   { key: "OPENAI_API_KEY", provider: "openai", model: "gpt-5" },
 ] as const;
 
+/** The id of a model whose key is in the environment; undefined if there is none. */
+export function findKeyedModel(env: Io["env"]): string | undefined {
+  const found = byKey.find(({ key }) => env[key]);
+  return found && `${found.provider}:${found.model}`;
+}
+
 /** Keys of providers whose packages of the AI SDK can be installed, by the names of the packages. */
 const packageKeys = {
   google: "GOOGLE_GENERATIVE_AI_API_KEY",

@@ -50,11 +50,16 @@ export async function requireTrust(claims: readonly Claim[], io: Io): Promise<vo
   await keepTrust(unknown, io);
 }
 
-/** Trusts what a suite names that the program wrote itself, of what the user had typed or trusted already. */
-export async function trustWritten(suite: string, io: Io): Promise<void> {
+/**
+ * Trusts what a suite names that the program wrote itself, of what the user had typed or trusted already; of one `kind`
+ * only if it also has what others wrote.
+ */
+export async function trustWritten(suite: string, io: Io, kind?: Claim["kind"]): Promise<void> {
   const { loadSuites } = await import("../../input/suites/load.ts");
   const { suites } = await loadSuites([suite], { cwd: io.cwd });
-  await keepTrust(await findUntrusted(await claimSuites(suites, io), io), io);
+  const claims = (await claimSuites(suites, io)).filter((claim) => kind === undefined || claim.kind === kind);
+  // Without a folder for it, the question comes again.
+  await keepTrust(await findUntrusted(claims, io).catch(() => []), io);
 }
 
 /** Keeps what is trusted. Where the user's configuration cannot be written, the question comes again. */

@@ -3,6 +3,7 @@ import { text } from "node:stream/consumers";
 import { findProtocol } from "../../asking/hosts/passThrough.ts";
 import { defined } from "../../base/collections.ts";
 import { startLoopback } from "../../base/network.ts";
+import { shellWord } from "../../base/text/display.ts";
 import { EvalsError, type ExitCode, exitCodes, messageOf, usageError } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/flagValues.ts";
 import type { Io } from "../../base/types/io.ts";
@@ -13,7 +14,7 @@ import { hostProfiles } from "../../servers/hostProfiles.ts";
 import { type LiveSpec, resolveServer } from "../../servers/spec.ts";
 import { checkRegistration } from "../conventions.ts";
 import { type FormOptions, printFindings } from "../findings.ts";
-import { callFlag, shellTemplate, shellWord } from "../shell.ts";
+import { callFlag, shellTemplate } from "../shell.ts";
 import {
   describeNext,
   forEachTarget,

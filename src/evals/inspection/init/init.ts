@@ -3,7 +3,7 @@ import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { nameProgram, readRegularFile, writeOutput } from "../../base/files/files.ts";
 import { listProperties } from "../../base/jsonSchema/keywords.ts";
 import { holdsSecret, redactValue } from "../../base/secrets/secrets.ts";
-import { printableLines, visible } from "../../base/text/display.ts";
+import { printableLines, shellWord, visible } from "../../base/text/display.ts";
 import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json } from "../../base/types/json.ts";
@@ -22,7 +22,6 @@ import { findRegisteredServers } from "../findServers.ts";
 import { describeToolList } from "../lint/collect.ts";
 import { runRules } from "../lint/rule.ts";
 import { rules } from "../lint/rules/index.ts";
-import { shellWord } from "../shell.ts";
 import {
   findSuites,
   resolveTargets,

@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 import { labelCase } from "../../asking/scoring/labels.ts";
 import { holdsSecret } from "../../base/secrets/secrets.ts";
-import { printableLines } from "../../base/text/display.ts";
+import { printableLines, shellWord } from "../../base/text/display.ts";
 import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { skillEntryName } from "../../base/types/skill.ts";
@@ -20,7 +20,6 @@ import { listRecords } from "../../records/find.ts";
 import { readTrials } from "../../records/record.ts";
 import { capital, count } from "../../reports/format.ts";
 import { openSource } from "../../servers/source.ts";
-import { shellWord } from "../shell.ts";
 import { type ConfusedTools, type DraftCase, draftCases, type KnownQuery } from "./draft.ts";
 import { draftSkillCases, locateEvals } from "./skills.ts";
 import { Drafts } from "./suite.ts";

@@ -1,3 +1,4 @@
+import { shellWord } from "../../../base/text/display.ts";
 import type { RunManifest, RunSummary, SuiteSummary } from "../../../base/types/run.ts";
 import {
   type Block,
@@ -58,7 +59,7 @@ export function briefDocument(input: RunInput): Block[] {
       ["Not reviewed", isDraft ? undefined : notReviewed(manifest)],
       ["Usage", isFree ? undefined : usageText({ totals })],
       ["Exit code", exit],
-      ["All figures", `\`evals show${/^reports[/\\][^/\\]+$/.test(dir) ? "" : ` ${dir}`}\``],
+      ["All figures", `\`evals show${/^reports[/\\][^/\\]+$/.test(dir) ? "" : ` ${shellWord(dir)}`}\``],
       ["Page", { code: `${dir}/report.html`, max: 1000 }],
     ),
   ];

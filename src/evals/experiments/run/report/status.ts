@@ -1,4 +1,5 @@
 import { groupBy, sumOf } from "../../../base/collections.ts";
+import { shellWord } from "../../../base/text/display.ts";
 import type { CheckSummary, ComparedCheck } from "../../../base/types/check.ts";
 import { exitCodes } from "../../../base/types/errors.ts";
 import type { CaseSummary, PartialRun, RunManifest, RunSummary, SuiteSummary, Touch } from "../../../base/types/run.ts";
@@ -49,6 +50,8 @@ const isUngated = (suite: SuiteSummary) =>
 const isDraft = ({ cases, unreviewed }: SuiteSummary) => unreviewed === cases.length;
 const hasFailingCase = (summary: RunSummary) => listCases(summary).some(({ ok }) => !ok);
 
+const defaultModel = "anthropic:claude-haiku-5-5";
+
 const acceptNext: NonNullable<StatusRow["next"]> = ({ suites }, { accept = false }) =>
   accept || suites.some(({ verdict }) => verdict)
     ? ""
@@ -83,8 +86,8 @@ const statuses = {
     cases: (cases) => `a keyword search says nothing about ${count(cases.length, "drafted query", "drafted queries")}`,
     certainty: () =>
       "Nobody has read them, and drafts of `evals init` have the words of the descriptions, by which the search finds a tool.",
-    next: ({ suites }) =>
-      `Next: correct the queries with \`evals queries${suites.length === 1 ? ` ${suites[0]?.cases[0]?.file}` : ""}\` (\`--writer <model>\` has a model rewrite them), then ask a language model with \`evals run -m anthropic:claude-haiku-5-5\`.`,
+    next: ({ suites }, { model = defaultModel }) =>
+      `Next: correct the queries with \`evals queries${suites.length === 1 ? ` ${shellWord(suites[0]?.cases[0]?.file ?? "")}` : ""}\` (\`--writer <model>\` has a model rewrite them), then ask a language model with \`evals run -m ${model}\`.`,
   },
   "SMOKE CHECK": {
     tone: "warn",
@@ -92,8 +95,8 @@ const statuses = {
     cases: (cases) =>
       `a keyword search picks the right tool in ${integer(cases.filter(({ ok }) => ok).length)} of ${count(cases.length, "case")}`,
     certainty: () => "No language model was asked, and arguments and results are not judged.",
-    next: () =>
-      "Next: ask a language model with `evals run -m anthropic:claude-haiku-5-5` (`--dry-run` prints the cost first), or gate this check with `--fail-on rate`.",
+    next: (_, { model = defaultModel }) =>
+      `Next: ask a language model with \`evals run -m ${model}\` (\`--dry-run\` prints the cost first), or gate this check with \`--fail-on rate\`.`,
   },
   /** All cases that ran passed, but not every case ran. */
   PARTIAL: {
