@@ -94,7 +94,7 @@ describe("the request", () => {
 
   it("reads an answer of a form among the thoughts, where the reply has no text", async () => {
     const message = { role: "assistant", content: "", reasoning_content: '{"ok": true}' };
-    const body = { id: "r", choices: [{ finish_reason: "stop", message }] };
+    const body = { id: "r", choices: [{ finish_reason: "stop", message }], usage: { completion_tokens: 9 } };
     const { model } = await modelOn(() => ({ fault: "body", body }));
     const request = requestOf("Judge it.", []);
     const read = async (one: typeof request) => (await model.ask(one, signal)) as { turn: { text: string } };
@@ -297,6 +297,7 @@ describe("why it stopped", () => {
     ["stop without a word", { text: "" }, { stop: "done", text: "" }],
     ["tool_calls", { calls }, { stop: "calls" }],
     ["stop with calls", { calls, finishReason: "stop" }, { stop: "calls" }],
+    ["content_filter with calls", { calls, finishReason: "content_filter" }, { stop: "refused", calls: [] }],
     ["no reason with calls", { calls, finishReason: null }, { stop: "calls" }],
     ["content_filter", { text: "", finishReason: "content_filter" }, { stop: "refused" }],
     ["length", { calls, finishReason: "length" }, { stop: "cut", calls: [], responseId: "chatcmpl-1" }],
@@ -311,12 +312,26 @@ describe("why it stopped", () => {
     expect(await turnOf(answer)).toMatchObject(turn);
   });
 
+  it("a refusal among the parts of its text is a turn", async () => {
+    const message = { role: "assistant", content: [{ type: "refusal", refusal: "I will not." }] };
+    const { model } = await modelOn(() => ({ fault: "body", body: { choices: [{ finish_reason: "stop", message }] } }));
+    expect(await ask(model)).toMatchObject({ turn: { stop: "refused", text: "I will not." } });
+  });
+
   const twice = "(after 2 attempts)";
   it.each<[CompletionAnswer | Fault, string]>([
     [{ text: "The fi", finishReason: "error" }, `the reply has finish reason error and a part of its text ${twice}`],
     [
       { text: "The fi", finishReason: "insufficient_system_resource" },
       `the reply has finish reason insufficient_system_resource and a part of its text ${twice}`,
+    ],
+    [
+      { text: "Let me see.", finishReason: "function_call_filter: MALFORMED_FUNCTION_CALL" },
+      `the reply has finish reason function_call_filter: MALFORMED_FUNCTION_CALL and a part of its text ${twice}`,
+    ],
+    [
+      { fault: "body", body: { choices: [{ finish_reason: "stop", message: { role: "assistant" } }] } },
+      `the reply has neither a text nor a call, and no output tokens ${twice}`,
     ],
     [{ text: "", finishReason: "function_call" }, `the reply has finish reason function_call but no call ${twice}`],
     [{ text: "", finishReason: "sunspots" }, "the reply has finish reason sunspots and no content"],

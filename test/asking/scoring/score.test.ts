@@ -4,6 +4,7 @@ import { labelExpectation, listExpectedTools } from "../../../src/evals/asking/s
 import { type Judge, no, yes } from "../../../src/evals/asking/scoring/matchers.ts";
 import { createGrader } from "../../../src/evals/asking/scoring/score.ts";
 import type { Json } from "../../../src/evals/base/types/json.ts";
+import { noUsage } from "../../../src/evals/base/types/model.ts";
 import type { Expectation, ExpectedCall } from "../../../src/evals/base/types/suite.ts";
 import type { Execution, Turn } from "../../../src/evals/base/types/trial.ts";
 import { call, caseOf, executed, expectCalls, expectTool, refusal, toolsetOf, turn } from "./make.ts";
@@ -80,6 +81,36 @@ describe("one tool", () => {
       "refusal: no: expected an answer, got a refusal",
     ]);
     expect(words(readNotes)).toBe("fail no-call (none)");
+  });
+
+  test.each(["", "\n", "<think>Hm.</think>\n", "<think>Hm"])(
+    "a model that says nothing does not abstain: %j",
+    (text) => {
+      const none: Expectation = { kind: "none", avoid: [] };
+      const said = { ...turn(), text, usage: { ...noUsage, outputTokens: 3 } };
+      const reason = "reply: the model wrote neither a text nor a call";
+      expect(grade(none, [said])).toMatchObject({ grade: "not-gradable", reason });
+      expect(words(readNotes, said)).toBe("fail no-call (none)");
+      expect(words(none, { ...said, text: "<think>Hm.</think> Hello" })).toBe("pass abstained (none)");
+      const thanks = {
+        ...caseOf(undefined),
+        turns: [
+          { content: "Thanks!", expect: none },
+          { content: "Read", expect: readNotes },
+        ],
+      };
+      expect(createGrader(thanks, toolset)([said, { ...turn(good), userTurn: 2 }]).grade).toBe("pass");
+    },
+  );
+
+  test("a later reply that was cut off may have had a call that must not be", () => {
+    const cut: Turn = { ...turn(), stop: "cut" };
+    const avoiding = { ...readNotes, avoid: ["write"] };
+    const none: Expectation = { kind: "skill", skill: "none", avoid: [] };
+    for (const expected of [avoiding, expectCalls([{ tools: ["read"] }]), none])
+      expect(grade(expected, [turn(good), cut]).grade).toBe("not-gradable");
+    expect(grade(readNotes, [turn(good), cut]).grade).toBe("pass");
+    expect(grade(expectCalls([{ tools: ["read"] }], { extras: true }), [turn(good), cut]).grade).toBe("pass");
   });
 
   test("another listed tool, and one that is not listed", () => {
@@ -230,15 +261,15 @@ describe("no tool, any tool, tools to avoid", () => {
 
   test("a reply that was cut off fails with its own outcome, unless something was called before", () => {
     const cut: Turn = { ...turn(), stop: "cut" };
-    for (const expect_ of [readNotes, expectCalls([{ tools: ["read"] }]), { kind: "none", avoid: [] } as const])
-      expect(words(expect_, cut)).toBe("fail cut-off (none)");
+    for (const expected of [readNotes, expectCalls([{ tools: ["read"] }]), { kind: "none", avoid: [] } as const])
+      expect(words(expected, cut)).toBe("fail cut-off (none)");
     expect(words(readNotes, turn(good), cut)).toBe(words(readNotes, turn(good)));
   });
 
   test("a call that is written as text is neither a call nor an abstention", () => {
     const written: Turn = { ...turn(), text: '<tool_call>{"name": "read", "arguments": {}}</tool_call>' };
-    for (const expect_ of [readNotes, expectCalls([{ tools: ["read"] }]), none, any])
-      expect(words(expect_, written)).toBe("fail call-as-text read (as text)");
+    for (const expected of [readNotes, expectCalls([{ tools: ["read"] }]), none, any])
+      expect(words(expected, written)).toBe("fail call-as-text read (as text)");
     expect(whys(none, written)).toMatchInlineSnapshot(`
       [
         "reply: no: the reply calls read as text (Hermes' and Qwen's <tool_call>), which the endpoint did not read as a call: give it the chat template and the tool parser of the model (llama.cpp: --jinja; vLLM: --enable-auto-tool-choice --tool-call-parser)",
@@ -318,15 +349,15 @@ describe("several calls", () => {
   });
 
   test("nothing called, one missing, more beside", () => {
-    for (const expect_ of [strict, anyOrder]) {
-      expect(words(expect_, turn())).toBe("fail no-call (none)");
-      expect(words(expect_, refusal)).toBe("fail refused (none)");
-      expect(words(expect_, turn(found))).toBe("fail wrong-tool list");
-      expect(words(expect_, turn(found, call("fetch")))).toMatch(/^fail unknown-tool list/);
-      expect(words(expect_, turn(found, opened, opened))).toMatch(/^fail several-calls list/);
-      expect(words(expect_, turn(found, call("write", { path: "a" })))).toMatch(/^fail wrong-tool/);
-      expect(words(expect_, turn(found, call("read")))).toMatch(/^fail malformed-arguments/);
-      expect(words(expect_, turn(found, call("read", { path: "b" })))).toMatch(/^fail wrong-arguments/);
+    for (const expected of [strict, anyOrder]) {
+      expect(words(expected, turn())).toBe("fail no-call (none)");
+      expect(words(expected, refusal)).toBe("fail refused (none)");
+      expect(words(expected, turn(found))).toBe("fail wrong-tool list");
+      expect(words(expected, turn(found, call("fetch")))).toMatch(/^fail unknown-tool list/);
+      expect(words(expected, turn(found, opened, opened))).toMatch(/^fail several-calls list/);
+      expect(words(expected, turn(found, call("write", { path: "a" })))).toMatch(/^fail wrong-tool/);
+      expect(words(expected, turn(found, call("read")))).toMatch(/^fail malformed-arguments/);
+      expect(words(expected, turn(found, call("read", { path: "b" })))).toMatch(/^fail wrong-arguments/);
     }
     expect(whys(anyOrder, turn(found, call("read", { path: "b" }), call("list")))).toEqual([
       "calls[1] list: yes",

@@ -92,7 +92,7 @@ export async function aiSdk(id: string, name: string, options: AiSdkOptions): Pr
       const { body } = data.response ?? {};
       if (reply.problem && isJsonObject(body) && body.error)
         return unreadableReply("one that the package reads", body, undefined);
-      return toAttempt(reply, names, request.turn, result, (calls) => writeParts(data.content, calls));
+      return toAttempt(reply, names, request, result, (calls) => writeParts(data.content, calls));
     } catch (thrown) {
       const isTimeout = limited.aborted && !signal.aborted;
       const fault = isTimeout ? toFault(thrown, { isTimeout, isConnection: false }, timeoutMs) : readFault(thrown);

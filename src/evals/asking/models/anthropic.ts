@@ -117,7 +117,7 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
     const whole = assembleReply(messages, reply);
     if (!("body" in whole)) return whole;
     const { content } = Object(whole.body) as { content: readonly JsonObject[] };
-    return toAttempt(readMessage(whole.body), prepare(request).names, request.turn, whole.body, (calls) =>
+    return toAttempt(readMessage(whole.body), prepare(request).names, request, whole.body, (calls) =>
       toNative(content, calls),
     );
   };

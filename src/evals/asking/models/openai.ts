@@ -103,7 +103,7 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
       const { reasoning_content: content, reasoning } = pickMessage(body);
       answer.text = [content, reasoning].find((one) => typeof one === "string") ?? "";
     }
-    return toAttempt(answer, prepare(request).names, request.turn, body, (calls) => toNative(body, calls));
+    return toAttempt(answer, prepare(request).names, request, body, (calls) => toNative(body, calls));
   };
 
   const attempt = withoutRefusedForm(async (request, signal, written) => {

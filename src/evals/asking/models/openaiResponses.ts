@@ -51,7 +51,7 @@ export function openaiResponses(id: string, name: string, options: EndpointOptio
       // The names are unique without their namespaces.
       const read = readResponse(whole.body, (_, name) => name);
       const { output } = Object(whole.body) as { output: readonly JsonObject[] };
-      return toAttempt(read, names, request.turn, whole.body, (calls) => toNative(output, calls));
+      return toAttempt(read, names, request, whole.body, (calls) => toNative(output, calls));
     } catch (thrown) {
       return nameRefused(readFault(thrown), (body.tools ?? []) as SentTools);
     }

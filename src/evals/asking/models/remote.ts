@@ -144,28 +144,32 @@ function waitMs({ retryAfterMs }: Fault, made: number): number {
 }
 
 /**
- * A reply as an attempt: under the shown names of the tools, and within the limits of the record.
+ * A reply as an attempt: under the shown names of the tools, and within the limits of the record. One to the user without a
+ * text, a call or a token is a fault of the service.
  * @param body the whole body, to which the SDKs add the id of the request
  * @param native what goes back to the provider
  */
 export function toAttempt(
   reply: ReceivedReply | Fault,
   { toShown }: WireNames,
-  turn: number,
+  { turn, messages }: Pick<ModelRequest, "turn" | "messages">,
   body: unknown,
   native: (calls: readonly Call[]) => unknown,
 ): Attempt {
   if ("kind" in reply) return reply;
   const { id, model, text, calls: all, answered, usage, stop, problem } = reply;
   if (problem) return { ...problem, usage };
+  const isEmpty = stop === "done" && all.length === 0 && text.trim() === "" && usage.outputTokens === 0;
+  if (isEmpty && messages.at(-1)?.role === "user")
+    return { ...transientFault("the reply has neither a text nor a call, and no output tokens"), usage };
   const searches = all
     .filter(({ role }) => role === "search")
     .map((search): ToolSearch => {
       const { found = [] } = answered.find(({ callId }) => callId === search.id) ?? {};
       return { query: boundText(readQuery(search)), found: found.map(toShown) };
     });
-  // The last call of a reply that was cut off may be incomplete.
-  const whole = stop === "cut" ? [] : all.filter(({ role }) => role !== "search");
+  // The last call of a reply that was cut off may be incomplete, and one that a filter stopped is not the model's answer.
+  const whole = stop === "cut" || stop === "refused" ? [] : all.filter(({ role }) => role !== "search");
   const calls = numberCalls(whole, turn);
   const { _request_id: requestId } = body as { _request_id?: unknown };
   return {

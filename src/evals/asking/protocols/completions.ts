@@ -18,8 +18,9 @@ import {
   writeStream,
 } from "./protocol.ts";
 
-const toPart = (value: string) => [{ text: value }];
-const written = z.union([z.string().transform(toPart), z.array(z.unknown()).pipe(listOf(z.object({ text })))]);
+const part = z.object({ text, refusal: text });
+const toPart = (value: string) => [{ text: value, refusal: "" }];
+const written = z.union([z.string().transform(toPart), z.array(z.unknown()).pipe(listOf(part))]);
 const content = written.catch([]);
 const joinTexts = (list: readonly { text: string }[]) => list.map((one) => one.text).join("\n");
 const request = z.object({
@@ -133,8 +134,9 @@ export function readCompletion(body: unknown): ReceivedReply | Fault {
   if (failed) return choiceFault(failed);
   // Some gateways send the text and the calls of one reply as two choices.
   const messages = choices.map(({ message }) => message);
-  const answer = messages.flatMap((one) => one.content?.map((part) => part.text) ?? []).join("");
-  const refusal = messages.map((one) => one.refusal).join("");
+  const parts = messages.flatMap((one) => one.content ?? []);
+  const answer = parts.map((one) => one.text).join("");
+  const refusal = [...messages, ...parts].map((one) => one.refusal).join("");
   const calls = messages.flatMap(({ tool_calls, function_call }) => {
     const old = function_call && { id: "", function: function_call };
     return tool_calls ?? (old ? [old] : []);

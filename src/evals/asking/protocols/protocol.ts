@@ -230,6 +230,9 @@ const finishReasons: readonly [StopReason, RegExp][] = [
   ["calls", /^(?:tool_calls?|tool_use|function_call)$/],
 ];
 
+/** Of OpenRouter, DeepSeek, vLLM, and Gemini (`MALFORMED_FUNCTION_CALL`, `UNEXPECTED_TOOL_CALL`, `TOO_MANY_TOOL_CALLS`). */
+const failedReasons = /^(?:error|abort(?:ed)?|insufficient_system_resource)$|malformed|tool_call/i;
+
 /**
  * Why a reply of a chat completion or of the AI SDK ended. Calls override the finish reason, which local servers often
  * send as `stop`, unless the reply was cut off; and a text is an answer, whatever a service calls the end of it. `raw`:
@@ -247,10 +250,10 @@ export function readFinish(
   if (calls > 0) return { stop: "calls" };
   if (stop === "calls")
     return { stop: "done", problem: transientFault(`the reply has finish reason ${raw} but no call`) };
-  // A provider that fails in the middle of a reply leaves the start of its text.
-  const isFailed = /^error$|^insufficient_system_resource$/.test(word);
+  // A provider that fails in the middle of a reply leaves the start of its text, and one that cannot read a call what is before.
+  const isFailed = [word, raw ?? ""].some((one) => failedReasons.test(one));
   if (stop === "done" || (hasText && !isFailed)) return { stop: "done" };
   const message = `the reply has finish reason ${raw || reason || "none"} and ${hasText ? "a part of its text" : "no content"}`;
-  const isTransient = /error|malformed|unknown|tool|resource/i.test(message);
+  const isTransient = /error|malformed|unknown|tool|resource|abort/i.test(message);
   return { stop: "done", problem: isTransient ? transientFault(message) : permanentFault(message) };
 }

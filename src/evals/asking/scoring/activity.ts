@@ -35,6 +35,12 @@ export function readActivity(turns: readonly Turn[], own: ReadonlySet<string> | 
   };
 }
 
+/** Whether a reply is no answer, though the model wrote it: it has no call and no text, or none but thoughts. */
+export function isSilent({ text, calls, searches = [], stop, usage }: Turn): boolean {
+  const said = text.replace(/^[\s\S]*<\/think(?:ing)?>|^\s*<think(?:ing)?>[\s\S]*/, "");
+  return stop === "done" && calls.length + searches.length === 0 && said.trim() === "" && usage.outputTokens > 0;
+}
+
 /** A call through a dispatcher as the call that it makes. */
 function unwrap(call: Call): Call {
   const { inner, argumentsText: _, arguments: __, ...rest } = call;

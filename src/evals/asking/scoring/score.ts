@@ -8,6 +8,7 @@ import {
   compileFiles,
   fileTools,
   findWrittenCall,
+  isSilent,
   isWritable,
   listWorkspace,
   readActivity,
@@ -44,13 +45,20 @@ export function createGrader(
   toolset: Toolset,
   options: GraderOptions = {},
 ): Grade {
-  const grade = createListGrader(one, toolset, options);
+  const gradeList = createListGrader(one, toolset, options);
   return (turns, ...facts) => {
-    if (turns.every(({ listChange }) => listChange === undefined)) return grade(turns, ...facts);
+    if (turns.length > 0 && turns.every(isSilent)) {
+      const { grade: _, ...score } = gradeList(turns, ...facts);
+      return grade({ ...score, checks: [silent, ...score.checks] });
+    }
+    if (turns.every(({ listChange }) => listChange === undefined)) return gradeList(turns, ...facts);
     const followed = followListChanges(toolset, turns);
     return createListGrader(one, followed.toolset, options)(followed.turns, ...facts);
   };
 }
+
+/** A model that says nothing at all does not show that it rightly made no call. */
+const silent: Assertion = { what: "reply", met: "unknown", why: "the model wrote neither a text nor a call" };
 
 /** Every tool of a trial, and its turns: a call of one that was not shown at its time is marked as one of an unlisted tool. */
 function followListChanges({ hash, tools }: Toolset, turns: readonly Turn[]): { toolset: Toolset; turns: Turn[] } {
@@ -258,21 +266,30 @@ function fail(selection: Assessment["selection"], picked: string, why: string, w
 }
 
 /**
- * A reply that was cut off before any call is not an answer, even if no call is expected. A refusal is not an abstention, and
- * more precise than "no call"; with sentences only, the judge decides.
+ * A reply that was cut off before any call is not an answer, even if no call is expected; after calls, it leaves open whether
+ * one came that must not. A refusal is not an abstention, and more precise than "no call"; with sentences only, the judge
+ * decides.
  */
 function withoutAnswer(
   expect: Expectation | undefined,
   { all, refused, cut }: Activity,
   assessed: Assessment,
 ): Assessment {
-  if (all.length > 0) return assessed;
   const why = "the reply was cut off at the limit of its tokens; raise --max-tokens";
+  if (cut && all.length > 0 && forbidsCalls(expect))
+    return { ...assessed, checks: [...assessed.checks, { what: "reply", met: "unknown", why }] };
+  if (all.length > 0) return assessed;
   if (cut) return { ...assessed, selection: "cut-off", checks: [{ what: "reply", met: "no", why }] };
   if (!refused) return assessed;
   const checks = assessed.checks.filter(({ met }) => met !== "yes");
   const refusal: Assertion = { what: "refusal", met: "no", why: "expected an answer, got a refusal" };
   return { ...assessed, selection: "refused", checks: expect ? [...checks, refusal] : assessed.checks };
+}
+
+/** Whether an expectation is met only if some calls are made in no turn. */
+function forbidsCalls(expect: Expectation | undefined): boolean {
+  if (expect?.kind === "calls" && !expect.extras) return true;
+  return (expect?.kind === "skill" && expect.skill === "none") || (expect?.avoid.length ?? 0) > 0;
 }
 
 /** A call as text is neither a call nor an abstention: the endpoint did not read it. */

@@ -73,7 +73,7 @@ export function addUsage(one: Usage | undefined, other: Usage): Usage {
 
 /**
  * Why the model stopped: `done` (its turn is over), `calls` (it waits for results), `refused`, or `cut` (at the limit of its
- * tokens; such a turn has no calls, because the last one may be half a call). Others are broken.
+ * tokens). Turns of the last two have no calls, because one may be half a call. Others are broken.
  */
 const stopReasonSchema = z.enum(["done", "calls", "refused", "cut"]);
 export type StopReason = z.infer<typeof stopReasonSchema>;
