@@ -42,6 +42,12 @@ describe("an entry of a host", () => {
       { mcpServers: { s: { ...program, env: { K: `\${TOKEN}`, N: `\${NO:-n}` } } } },
       { ...program, env: { K: "t0ken", N: "n" } },
     ],
+    ...[".mcp.json", ".claude-plugin/plugin.json"].map((file): [string, string, object, object] => [
+      `a plugin of Claude Code, ${file}`,
+      file,
+      { name: "p", mcpServers: { s: { command: `\${CLAUDE_PLUGIN_ROOT}/run`, args: [`\${CLAUDE_PROJECT_DIR}/x`] } } },
+      { command: "DIR/run", args: ["DIR/x"] },
+    ]),
     [
       "VS Code",
       ".vscode/mcp.json",

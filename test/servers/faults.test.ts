@@ -308,6 +308,13 @@ for (const transport of ["http", "sse"] as const) {
   });
 }
 
+test("https:// of a server that has no TLS", async () => {
+  const url = (await answering((_, res) => res.end())).replace("http:", "https:");
+  expect(await failureOf(open({ url, startTimeoutMs }))).toMatch(
+    /has no TLS at https:\/\/127\.0\.0\.1:\d+\/mcp\.\n {2}Write http:\/\/ in place of https:\/\/\.$/,
+  );
+});
+
 test("a URL that is neither http nor https", async () => {
   expect(await failureOf(open({ url: "file:///etc/passwd?key=secret" }))).toMatchInlineSnapshot(`
     "error: "file:///etc/passwd" is not an http or https URL.

@@ -41,7 +41,7 @@ async function list(): Promise<string[]> {
 
 it("finds the authorization server, registers, proves the key and stores the tokens for the user alone", async () => {
   await expect(list()).rejects.toThrow(
-    `Log in with \`evals login ${sut.url}\`, or give its credentials under "headers".`,
+    `Log in with \`evals login ${sut.url}\`, or give its credentials under "headers" in .mcp.json or in a suite.`,
   );
   expect(await logInHere()).toBe(true);
   expect(sut.asked).toEqual([

@@ -19,6 +19,7 @@ const inUserData = (file: string) => [userData + file, `.config/${file}`];
 /** In the order in which a project or a user is searched. */
 const hosts: readonly HostFiles[] = [
   { title: "Claude Code", project: [".mcp.json"], home: [".claude.json"], key: "mcpServers" },
+  { title: "Claude Code", project: [".claude-plugin/plugin.json"], key: "mcpServers" },
   { title: "VS Code", project: [".vscode/mcp.json"], home: inUserData("Code/User/mcp.json"), key: "servers" },
   {
     title: "VS Code",
@@ -319,10 +320,10 @@ function mapTexts(value: Json, change: (text: string) => string): Json {
   );
 }
 
-// `${name:rest}` of VS Code and Cursor, `{env:NAME}` of opencode, `${{ secrets.NAME }}` of Continue, `$NAME` of Gemini CLI.
+// `${name:rest}` of VS Code and Cursor, the folder of a plugin of Claude Code, `{env:NAME}` of opencode, `${{ secrets.NAME }}` of Continue, `$NAME` of Gemini CLI.
 // Lengths are limited, because many unterminated references would otherwise take quadratic time.
 const hostReference =
-  /\$\{\{ ?(?:secrets|inputs)\.([\w.-]{1,255}) ?\}\}|\$\{(input|command|config):([^}]{1,255})\}|\$\{(workspaceFolder|workspaceFolderBasename|workspaceRoot|userHome|pathSeparator|\/)\}|(?<!\$)\{(env|file):([^}]{1,255})\}|\$([A-Za-z_]\w{0,255})/g;
+  /\$\{\{ ?(?:secrets|inputs)\.([\w.-]{1,255}) ?\}\}|\$\{(input|command|config):([^}]{1,255})\}|\$\{(workspaceFolder|workspaceFolderBasename|workspaceRoot|CLAUDE_PLUGIN_ROOT|CLAUDE_PROJECT_DIR|userHome|pathSeparator|\/)\}|(?<!\$)\{(env|file):([^}]{1,255})\}|\$([A-Za-z_]\w{0,255})/g;
 
 type References = Omit<EntryContext, "location"> & { asked: Map<string, string>; unknown: Set<string> };
 

@@ -286,6 +286,8 @@ async function* limitSize(body: AsyncIterable<Uint8Array>, report: (error: unkno
 function explain(shown: string, { transport }: UrlSpec, failure: Failure, redirecting: Set<string>): Explanation {
   const hint = "Check the URL, and whether the server's transport is http (Streamable HTTP) or sse.";
   if (failure.kind === "silent") return { message: `did not answer within ${failure.ms / 1000} s at ${shown}.`, hint };
+  if (failure.kind === "lost" && /wrong version number|packet length/.test(failure.reason))
+    return { message: `has no TLS at ${shown}.`, hint: "Write http:// in place of https://." };
   if (failure.kind === "lost")
     return { message: `${failure.reason}.`, hint: "Check that the server is running, its host and port, and its log." };
   const chain = listCauses(failure.error);
@@ -306,7 +308,7 @@ function explain(shown: string, { transport }: UrlSpec, failure: Failure, redire
 
 function hintForStatus(status: number, transport: UrlSpec["transport"], url: string): string {
   if (status === 401 || status === 403)
-    return `Log in with \`evals login ${url}\`, or give its credentials under "headers".`;
+    return `Log in with \`evals login ${url}\`, or give its credentials under "headers" in .mcp.json or in a suite.`;
   if (status === 429) return "Ask less at a time with --concurrency, or raise the limit of the server.";
   if (status >= 500 || status === 200) return "See the log of the server.";
   if (transport === undefined)

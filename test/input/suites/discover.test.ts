@@ -121,6 +121,10 @@ describe("discover with paths", () => {
     expect(await complaint(found(files, ["gone.yaml", "a.yaml", "c"]))).toBe(
       'error: There is no file or folder "gone.yaml".\n  Give a suite file, a skill package, or a folder that contains them.\nerror: There is no file or folder "c".\n  Give a suite file, a skill package, or a folder that contains them.',
     );
+    for (const address of ["127.0.0.1:3000/mcp", "localhost:3000", "localhost/mcp"])
+      expect(await complaint(found(files, [address]))).toContain(
+        `A URL begins with http:// or https://: http://${address}`,
+      );
   });
 
   it.each([

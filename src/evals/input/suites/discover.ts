@@ -75,10 +75,11 @@ class SuiteFinder {
       else this.packages.push(owner);
     } else if (isGiven) {
       const near = nearest(basename(path), await readdir(resolve(this.cwd, dirname(path))).catch(() => []));
-      const hint =
-        near === undefined
-          ? "Give a suite file, a skill package, or a folder that contains them."
-          : `Did you mean "${join(dirname(path), near)}"?`;
+      const isAddress = /^[\w.-]+:\d+(?:\/|$)|^localhost\//.test(path);
+      const other = isAddress
+        ? `A URL begins with http:// or https://: http://${path}`
+        : "Give a suite file, a skill package, or a folder that contains them.";
+      const hint = near === undefined ? other : `Did you mean "${join(dirname(path), near)}"?`;
       this.problems.push({ severity: "error", message: `There is no file or folder "${path}".`, hint });
     }
   }
