@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { formatJsonPath } from "../base/jsonSchema/walk.ts";
-import type { Finding } from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
 import { isJsonObject } from "../base/types/json.ts";
 import type { Tool } from "../base/types/tool.ts";
@@ -13,7 +12,8 @@ import type { ServerTarget } from "./targets.ts";
 
 // The rules of lint that say why a server does not work, for inspections that start it.
 
-type Registration = NonNullable<ServerTarget["registration"]>;
+/** Where a host configuration registers a server. */
+export type Registration = NonNullable<ServerTarget["registration"]>;
 
 /** The entry of a server in a host configuration, for the lint rules. */
 export function describeRegistration({ host, name }: Registration, io: Io): RegistrationSubject {
@@ -30,10 +30,7 @@ export function describeRegistration({ host, name }: Registration, io: Io): Regi
 }
 
 /** What the lint rules find in the entry of a server in a host configuration. */
-export function checkRegistration(
-  registration: Registration,
-  io: Io,
-): Pick<Finding, "rule" | "severity" | "message" | "fix">[] {
+export function checkRegistration(registration: Registration, io: Io) {
   const subject = describeRegistration(registration, io);
   return registrationRules.flatMap(({ id, severity, check }) =>
     [...check(subject)].map(({ message, fix }) => ({ rule: id, severity, message, fix })),

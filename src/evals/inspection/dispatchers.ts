@@ -2,13 +2,10 @@ import { getSingleType, listProperties } from "../base/jsonSchema/keywords.ts";
 import { isJsonObject, type JsonObject } from "../base/types/json.ts";
 import type { Dispatch, DispatchRules } from "../base/types/suiteFile.ts";
 
-/** Writes the key `dispatch` of a suite in one line of YAML. */
-export function writeDispatch(rules: DispatchRules): string {
-  const entries = Object.entries(rules).map(([name, rule]) => {
-    const members = Object.entries(rule).map(([key, path]) => `${key}: ${path}`);
-    return `${name}: { ${members.join(", ")} }`;
-  });
-  return `dispatch: { ${entries.join(", ")} }`;
+/** Writes the key `dispatch` of a suite with one rule, in one line of YAML. */
+export function writeDispatch(name: string, rule: Dispatch): string {
+  const members = Object.entries(rule).map(([key, path]) => `${key}: ${path}`);
+  return `dispatch: { ${name}: { ${members.join(", ")} } }`;
 }
 
 const nameWords = /^(?:tool|tool_?name|name|command|operation|action|method)$/i;
@@ -20,16 +17,11 @@ const searchWords = /^(?:query|search|intent|q|task|keywords?)$/i;
  * of arguments (`{ name, arguments }`, `{ command, parameters }`). Also tools that search for tools by a string.
  */
 export function recognizeDispatchers(tools: readonly JsonObject[]): DispatchRules {
-  return Object.fromEntries(
-    tools.flatMap((tool) => {
-      const rule = recognizeDispatcher(tool);
-      return rule ? [[String(tool.name), rule]] : [];
-    }),
-  );
+  return Object.fromEntries(tools.flatMap(recognizeDispatcher));
 }
 
-function recognizeDispatcher({ name, description, inputSchema }: JsonObject): Dispatch | undefined {
-  if (typeof name !== "string" || !isJsonObject(inputSchema)) return undefined;
+function recognizeDispatcher({ name, description, inputSchema }: JsonObject): [name: string, rule: Dispatch][] {
+  if (typeof name !== "string" || !isJsonObject(inputSchema)) return [];
   const properties = listProperties(inputSchema).flatMap(([key, schema]) =>
     isJsonObject(schema) ? [{ key, schema }] : [],
   );
@@ -40,8 +32,8 @@ function recognizeDispatcher({ name, description, inputSchema }: JsonObject): Di
   const args = find(argumentWords, ["object", "string", undefined]);
   const isAboutTools = /\b(?:tools?|commands?|operations?|actions?)\b/i.test(String(description ?? ""));
   if (inner !== undefined && args !== undefined && isAboutTools)
-    return { name: inner, arguments: args, ...(search !== undefined && { search }) };
+    return [[name, { name: inner, arguments: args, ...(search !== undefined && { search }) }]];
   const isSearch =
     (/search|find|discover|lookup/i.test(name) && /tools?$/i.test(name)) || /tools?_?search$/i.test(name);
-  return isSearch && search !== undefined ? { search } : undefined;
+  return isSearch && search !== undefined ? [[name, { search }]] : [];
 }

@@ -11,18 +11,13 @@ export type RegisteredServer = { name: string; file: string };
 export async function findRegisteredServers(io: Io): Promise<RegisteredServer[]> {
   const { HOME, USERPROFILE, APPDATA } = io.env;
   const home = HOME ?? USERPROFILE;
-  const own = await readAll(
-    listHostFiles("project").map((file) => resolve(io.cwd, file)),
-    io,
-  );
-  if (own.length > 0) return own;
-  return await readAll(
-    [
-      ...(home === undefined ? [] : listHostFiles("home").map((file) => join(home, file))),
-      ...(APPDATA === undefined ? [] : windowsHostFiles.map((file) => join(APPDATA, file))),
-    ],
-    io,
-  );
+  const ofProject = listHostFiles("project").map((file) => resolve(io.cwd, file));
+  const ofUser = [
+    ...(home === undefined ? [] : listHostFiles("home").map((file) => join(home, file))),
+    ...(APPDATA === undefined ? [] : windowsHostFiles.map((file) => join(APPDATA, file))),
+  ];
+  const own = await readAll(ofProject, io);
+  return own.length > 0 ? own : await readAll(ofUser, io);
 }
 
 /** The servers in those of the files that exist and can be read. */

@@ -4,19 +4,12 @@ import {
   EvalsError,
   type ExitCode,
   exitCodes,
-  formatProblem,
   type Location,
   type Problem,
+  printProblem,
   usageError,
 } from "../base/types/errors.ts";
-import {
-  type Level,
-  type LintSettings,
-  lintSettingsSchema,
-  type Profile,
-  type Settings,
-  type Severity,
-} from "../base/types/finding.ts";
+import { type LintSettings, lintSettingsSchema, type Settings, type Severity } from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
 import type { Path } from "../base/types/json.ts";
 import { version } from "../experiments/workspace/version.ts";
@@ -36,7 +29,7 @@ const projectFile = "evals/lint.yaml";
 const levels = lintSettingsSchema.shape.severities.unwrap().valueType.options;
 
 /** The settings of flags: items like `name-length=error`, and a profile. */
-type SettingFlags = { severity?: readonly string[] | undefined; profile?: Profile | undefined };
+type SettingFlags = { severity?: readonly string[] | undefined; profile?: Settings["profile"] | undefined };
 
 /** The settings that apply to all subjects: those of the flags, then those of evals/lint.yaml. Throws EvalsError. */
 export async function readSettings({ severity = [], profile }: SettingFlags, io: Io): Promise<Settings[]> {
@@ -49,10 +42,8 @@ export async function readSettings({ severity = [], profile }: SettingFlags, io:
 }
 
 /** Settings with the places of their suppressions. Throws EvalsError for every unknown rule in them. */
-export function locateSettings(
-  { ignore = [], severities = {}, profile }: LintSettings,
-  location: (path: Path) => Location,
-): Settings {
+export function locateSettings(settings: LintSettings, location: (path: Path) => Location): Settings {
+  const { ignore = [], severities = {}, profile } = settings;
   const named = [
     ...ignore.map(({ rule }, at): [string, Path] => [rule, ["ignore", at, "rule"]]),
     ...Object.keys(severities).map((rule): [string, Path] => [rule, ["severities", rule]]),
@@ -76,14 +67,14 @@ function explainUnknown(rule: string): ReturnType<typeof explainUnknownRule> {
   return probeRules.has(rule) ? undefined : explainUnknownRule(rule, rules);
 }
 
-function parseSeverity(flag: string): [string, Level] {
+function parseSeverity(flag: string) {
   const [rule = "", given] = flag.split("=");
   const level = levels.find((one) => one === given);
   if (level === undefined)
     throw usageError(`--severity ${flag} is not valid.`, `Write --severity <rule>=${levels.join("|")}.`);
   const wrong = explainUnknown(rule);
   if (wrong) throw usageError(wrong.message, wrong.hint);
-  return [rule, level];
+  return [rule, level] as const;
 }
 
 /** Flags override suites, and suites override the file of the project. */
@@ -113,11 +104,8 @@ type Inspected = {
 };
 
 /** Prints what an inspection found in one form, and its problems. */
-export function printFindings(
-  { format, json }: FormOptions,
-  { report, document, list, warnings }: Inspected,
-  io: Io,
-): void {
+export function printFindings({ format, json }: FormOptions, inspected: Inspected, io: Io): void {
+  const { report, document, list, warnings } = inspected;
   if (json || format === "json") printJson(report, document({ isWhole: true }), io);
   else if (format === "sarif") io.out(findingSarif(list, version, folderInRepository(io.cwd)));
   else if (format === "junit") io.out(junit(listVerdicts(list)));
@@ -125,6 +113,5 @@ export function printFindings(
     io.out(githubReport(document({ isWhole: true }), listVerdicts(list), io, folderInRepository(io.cwd)));
   else io.out(renderTerminal(document({ isWhole: false }), io));
   // GitHub runs workflow commands from both streams, so in its format all problems are in the report, escaped.
-  if (format !== "github" || json)
-    for (const problem of [...warnings, ...list.problems]) io.err(`${formatProblem(problem)}\n`);
+  if (format !== "github" || json) [...warnings, ...list.problems].forEach(printProblem(io));
 }

@@ -7,7 +7,7 @@ import { writeOutput } from "../base/files/files.ts";
 import { listProperties } from "../base/jsonSchema/keywords.ts";
 import { knownSecrets, redactValue } from "../base/secrets/secrets.ts";
 import { cut } from "../base/text/text.ts";
-import { type ExitCode, exitCodes, formatProblem, type Location, usageError } from "../base/types/errors.ts";
+import { type ExitCode, exitCodes, type Location, printProblem, usageError } from "../base/types/errors.ts";
 import { locationSchema } from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
 import { isMarked, type Json, writeExactJson } from "../base/types/json.ts";
@@ -45,24 +45,15 @@ export type ImportOptions = {
 export async function importSuites(options: ImportOptions, io: Io): Promise<ExitCode> {
   const paths = options.paths?.length ? options.paths : ["."];
   const tools = options.tools === undefined ? undefined : await readStaticList(resolve(io.cwd, options.tools));
-  const { judged, executeSource, from } = options;
-  const { found, problems } = await findImports(paths, {
-    cwd: io.cwd,
-    judged,
-    executeSource,
-    signal: io.signal,
-    from,
-    tools: tools && indexTools(tools),
-  });
+  const { cwd, signal } = io;
+  const { found, problems } = await findImports(paths, { ...options, cwd, signal, tools: tools && indexTools(tools) });
   if (io.signal.aborted) return io.signalExitCode();
-  for (const problem of problems) io.err(`${formatProblem(problem)}\n`);
+  problems.forEach(printProblem(io));
   const isWrong = problems.some(({ severity }) => severity === "error");
   if (found.length === 0) {
     if (isWrong) return exitCodes.usage;
-    throw usageError(
-      `No file under ${paths.join(", ")} is in a known format.`,
-      "Name the file and its format: --from.",
-    );
+    const message = `No file under ${paths.join(", ")} is in a known format.`;
+    throw usageError(message, "Name the file and its format: --from.");
   }
   const reports: ImportReport[] = [];
   for (const one of found) reports.push(await writeOne(one, tools, options, io));
@@ -168,11 +159,7 @@ function nameCases(kept: readonly KeptCase[], redact: (text: string) => string):
 }
 
 /** Expected tools, and dispatchers of expected tools, that the list lacks, each with the cases that expect it. */
-function findDead(
-  kept: readonly KeptCase[],
-  behind: ReadonlyMap<string, string>,
-  names: ReadonlySet<string>,
-): ImportReport["dead"] {
+function findDead(kept: readonly KeptCase[], behind: ReadonlyMap<string, string>, names: ReadonlySet<string>) {
   const dead = new Map<string, string[]>();
   for (const { name, content } of kept) {
     const { expect = {} } = content;
@@ -191,8 +178,7 @@ function writeValues(cases: readonly CaseFile[]): Pick<SuiteFile, "values"> {
   return values.length === 0 ? {} : { values: Object.fromEntries(values) };
 }
 
-const describeLeftOut = ({ location, name, reason }: Extract<ImportedCase, { kind: "left out" }>) =>
-  ` ${location.file}:${location.line ?? 1} ${JSON.stringify(cut(name, 80))}: ${reason.replace(/\s+/g, " ")}`;
+const showLine = ({ file, line = 1 }: Location) => `${file}:${line}`;
 
 /** The suite as YAML, with what was lost of a case in a comment above it, and the cases that are left out at the end. */
 function renderImport(suite: SuiteFile, cases: readonly ImportedCase[], sources: readonly string[]): string {
@@ -205,10 +191,13 @@ function renderImport(suite: SuiteFile, cases: readonly ImportedCase[], sources:
     const item = document.getIn(["cases", at]);
     if (!isMap(item) || losses.length === 0) continue;
     const what = losses.map((one) => (one.detail ? `${one.what} (${one.detail})` : one.what));
-    item.commentBefore = ` Not kept of ${location.file}:${location.line ?? 1}: ${[...new Set(what)].join("; ").replace(/\s+/g, " ")}`;
+    item.commentBefore = ` Not kept of ${showLine(location)}: ${[...new Set(what)].join("; ").replace(/\s+/g, " ")}`;
   }
   if (suite.values) document.commentBefore += "\n Replace the values with ones that your server knows.";
-  const left = cases.flatMap((one) => (one.kind === "left out" ? [describeLeftOut(one)] : []));
+  const left = cases.flatMap((one) => {
+    if (one.kind === "kept") return [];
+    return ` ${showLine(one.location)} ${JSON.stringify(cut(one.name, 80))}: ${one.reason.replace(/\s+/g, " ")}`;
+  });
   if (left.length > 0) document.comment = [" Left out:", ...left].join("\n");
   return document.toString({ lineWidth: 120 });
 }
@@ -287,11 +276,8 @@ function importDocument(reports: readonly ImportReport[]): Block[] {
 function countReasons(noun: string, all: readonly { what: string; location: Location }[]): Block {
   const ranked = [...groupBy(all, ({ what }) => what)].sort(([, a], [, b]) => b.length - a.length);
   const items = ranked.map(([what, own]): Item => {
-    const first = own[0]?.location;
-    return {
-      text: `${integer(own.length)}x ${what}`,
-      items: [["first at ", { code: `${first?.file}:${first?.line ?? 1}` }]],
-    };
+    const first = own.slice(0, 1).map(({ location }) => ["first at ", { code: showLine(location) }]);
+    return { text: `${integer(own.length)}x ${what}`, items: first };
   });
   return list(noun, items, maxItems);
 }

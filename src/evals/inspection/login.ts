@@ -41,10 +41,8 @@ export async function logIn(options: LoginOptions, io: Io): Promise<ExitCode> {
     if (!asked || !(error instanceof EvalsError)) throw error;
     const hint =
       "The login is stored. Ask the operator of the server what it lacks, such as a scope: give that with --scope.";
-    throw new EvalsError(
-      error.problems.map((problem) => ({ ...problem, hint })),
-      error.exitCode,
-    );
+    const problems = error.problems.map((problem) => ({ ...problem, hint }));
+    throw new EvalsError(problems, error.exitCode);
   });
   io.out(asked ? `Logged in at ${url}: ${tools}.\nTokens: ${store.file}\n` : `${url} asks for no login: ${tools}.\n`);
   return exitCodes.passed;

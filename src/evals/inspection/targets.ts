@@ -61,15 +61,18 @@ export type SkillsTarget = {
 /** A suite without a server. */
 export type SuiteTarget = { kind: "suite"; suite: Suite };
 
-export type Target = ServerTarget | ToolListTarget | SkillsTarget | SuiteTarget;
+/** What has a tool list. */
+export type Source = ServerTarget | ToolListTarget;
+
+export type Target = Source | SkillsTarget | SuiteTarget;
 
 /** Whether distractor servers are targets too, and, if nothing is named, the skills that a run finds. */
 type TargetSettings = { distractors?: boolean; projectSkills?: boolean };
 
 /**
  * Everything that the command line names, or what is under `evals/` if it names nothing. A server that several suites
- * share is one target. Throws EvalsError for what does not exist or is malformed.
- * A server that a file names must be trusted.
+ * share is one target. Throws EvalsError for what does not exist or is malformed, and for a server of a file that is not
+ * trusted.
  */
 export async function resolveTargets(options: TargetOptions, io: Io, settings: TargetSettings = {}): Promise<Resolved> {
   const found = await findTargets(options, io, settings);
@@ -82,22 +85,16 @@ export async function resolveTargets(options: TargetOptions, io: Io, settings: T
 
 type Resolved = { targets: Target[]; warnings: Problem[] };
 
-async function findTargets(
-  options: TargetOptions,
-  io: Io,
-  { distractors = false, projectSkills = false }: TargetSettings,
-): Promise<Resolved> {
+async function findTargets(options: TargetOptions, io: Io, settings: TargetSettings): Promise<Resolved> {
   const { transport, name = [], skills = [] } = options;
   const named: Record<NamedBy, string[]> = { paths: [], server: [], url: [], config: [], tools: [] };
   for (const by of ["server", "url", "config", "tools"] as const) named[by].push(...(options[by] ?? []));
   // A word on the command line stands for a flag, or for suites and skill packages.
   for (const word of options.paths ?? []) {
     const by = await recognize(word, io.cwd);
+    const message = `There is no file or folder "${word}", but a program of that name.`;
     if (by === "paths" && isOnPath(word, io) && !existsSync(resolve(io.cwd, word)))
-      throw usageError(
-        `There is no file or folder "${word}", but a program of that name.`,
-        `Name a program with --server ${word}.`,
-      );
+      throw usageError(message, `Name a program with --server ${word}.`);
     named[by].push(word);
   }
   const { paths } = named;
@@ -114,7 +111,7 @@ async function findTargets(
     ...(await resolveConfigs(named.config, name, io)),
   ];
   if (paths.length === 0 && flagged.length > 0) return { targets: flagged, warnings: [] };
-  const found = await resolvePaths(paths, io, { distractors, projectSkills: projectSkills && paths.length === 0 });
+  const found = await resolvePaths(paths, io, settings);
   return { targets: [...found.targets, ...flagged], warnings: found.warnings };
 }
 
@@ -147,12 +144,8 @@ export async function describeNext(options: TargetOptions, targets: readonly Tar
 /** How many servers are started at the same time: more would slow each other down. */
 const concurrency = 4;
 
-/** The results of work on servers, four at a time, in order; of those that were begun before a stop. */
-export async function forEachTarget<T, R>(
-  targets: readonly T[],
-  io: Io,
-  work: (target: T) => Promise<R>,
-): Promise<R[]> {
+/** The results of work, on four at a time, in the order of the targets; of those that were begun before a stop. */
+export async function forEachTarget<T, R>(targets: readonly T[], io: Io, work: (one: T) => Promise<R>): Promise<R[]> {
   const results: R[][] = targets.map(() => []);
   await schedule(targets.entries(), concurrency, io.signal, async ([at, target]) => {
     results[at] = [await work(target)];
@@ -170,7 +163,7 @@ async function resolveSkills(dir: string, io: Io): Promise<SkillsTarget[]> {
   return packages.length > 0 ? groupPackages(packages, io) : [{ kind: "skills", dir }];
 }
 
-/** Throws EvalsError if a folder of skill packages does not exist. */
+/** Throws EvalsError if the folder does not exist. */
 export async function requireFolder(folder: string, io: Io): Promise<void> {
   const found = await stat(resolve(io.cwd, folder)).catch(() => undefined);
   if (!found?.isDirectory())
@@ -213,7 +206,7 @@ function resolveUrl(url: string, transport: TargetOptions["transport"], io: Io):
   return { kind: "server", name: hideSecrets(url), server, dir: io.cwd, flags, suites: [] };
 }
 
-/** A URL without the parts that may be secret: user, password and query. */
+/** A URL without the parts that may be secret: user, password, query and fragment. */
 export function hideSecrets(url: string): string {
   if (!URL.canParse(url)) return url;
   const { origin, pathname } = new URL(url);
@@ -240,14 +233,10 @@ async function resolveConfigs(files: string[], names: string[], io: Io, dir = io
   }));
 }
 
-async function resolvePaths(
-  paths: readonly string[],
-  io: Io,
-  { distractors, projectSkills }: { distractors: boolean; projectSkills: boolean },
-) {
+async function resolvePaths(paths: readonly string[], io: Io, { distractors, projectSkills }: TargetSettings) {
   const { loadSuites } = await import("../input/suites/load.ts");
   const { files, packages, warnings, parsed } = await discover(paths, io.cwd);
-  const ofProject = projectSkills ? await findProjectSkills(packages, io) : [];
+  const ofProject = projectSkills && paths.length === 0 ? await findProjectSkills(packages, io) : [];
   if (files.length + packages.length + ofProject.length === 0) {
     const message = `There is no suite and no skill package under ${paths.join(", ") || "evals/"}.`;
     const hint =
@@ -286,7 +275,7 @@ function groupPackages(packages: readonly string[], io: Io): SkillsTarget[] {
   return [...folders].map(([dir, own]) => ({ kind: "skills", dir, only: own.map((one) => basename(one)) }));
 }
 
-async function resolveSuites(suites: readonly Suite[], io: Io, distractors: boolean): Promise<Target[]> {
+async function resolveSuites(suites: readonly Suite[], io: Io, distractors = false): Promise<Target[]> {
   const targets = new Map<string, Target>();
   const makeKey = (server: ServerSpec | Configuration, dir: string) => JSON.stringify([server, dir]);
   for (const suite of suites) {
@@ -294,7 +283,7 @@ async function resolveSuites(suites: readonly Suite[], io: Io, distractors: bool
     const key = server ? makeKey(server, dir) : JSON.stringify(suite.name);
     const known = targets.get(key);
     if (!server) targets.set(key, { kind: "suite", suite });
-    else if (known && known.kind !== "skills" && known.kind !== "suite") known.suites.push(suite);
+    else if (known && "suites" in known) known.suites.push(suite);
     else if ("all" in server) {
       const file = relative(io.cwd, resolve(dir, server.config));
       for (const one of await resolveConfigs([file], [], io, dir)) targets.set(makeKey(one.server, one.dir), one);
@@ -314,12 +303,8 @@ async function resolveSuites(suites: readonly Suite[], io: Io, distractors: bool
   return [...targets.values()];
 }
 
-async function resolveSuiteServer(
-  server: LiveServer,
-  { dir, file }: Suite,
-  name: string,
-  io: Io,
-): Promise<ServerTarget> {
+async function resolveSuiteServer(server: LiveServer, suite: Suite, name: string, io: Io): Promise<ServerTarget> {
+  const { dir, file } = suite;
   const target: ServerTarget = { kind: "server", name, server, dir, via: file, flags: shellWord(file), suites: [] };
   if (!("config" in server)) return target;
   const path = resolve(dir, server.config);

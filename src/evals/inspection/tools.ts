@@ -4,7 +4,7 @@ import { sumOf } from "../base/collections.ts";
 import { listProperties, listRequired } from "../base/jsonSchema/keywords.ts";
 import { printableLines } from "../base/text/display.ts";
 import { quote, squeeze } from "../base/text/text.ts";
-import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../base/types/errors.ts";
+import { EvalsError, type ExitCode, exitCodes, type Problem, printProblem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import { isJsonObject, type Json } from "../base/types/json.ts";
 import type { SkillPackage, SkillRoot } from "../base/types/skill.ts";
@@ -24,8 +24,8 @@ import {
   requireFolder,
   resolveTargets,
   type ServerTarget,
+  type Source,
   suggestRegistered,
-  type Target,
   type TargetOptions,
 } from "./targets.ts";
 
@@ -55,12 +55,10 @@ export async function listTools(options: ToolsOptions, io: Io): Promise<ExitCode
     const next = `Next: check their wording with ${lint}, or ${ask}.`;
     printResult({ tools: lists[0]?.items }, toolsDocument(lists, next), options.json, io);
   }
-  for (const problem of problems) io.err(`${formatProblem(problem)}\n`);
+  problems.forEach(printProblem(io));
   if (io.signal.aborted) return io.signalExitCode();
   return lists.length === sources.length ? exitCodes.passed : exitCodes.incomplete;
 }
-
-type Source = Extract<Target, { kind: "server" | "tool list" }>;
 
 const nameTarget = (target: Source) => (target.kind === "server" ? target.name : target.file);
 
@@ -88,8 +86,9 @@ async function listServer(target: ServerTarget, io: Io): Promise<ListedSource> {
   const { server, dir: from, registration } = target;
   const { spec, dir, warnings } = await resolveServer(server, target.name, from, io, registration?.host);
   const runner = "command" in spec ? findRunner(spec) : undefined;
-  const explainWait = () => io.errIsTerminal && io.err(printableLines(describeWait(target.name, runner)));
-  const wait = setTimeout(explainWait, quietMs);
+  const why = runner === undefined ? "" : ` The first start with ${runner} includes the download.`;
+  const waiting = printableLines(`Waiting for the server ${quote(target.name)} to answer.${why}`);
+  const wait = setTimeout(() => io.errIsTerminal && io.err(waiting), quietMs);
   const connection = await connect(spec, { name: target.name, dir, env: io.env, signal: io.signal, unset: warnings })
     .catch(async (error) => {
       throw await nameRegistration(error, target, io);
@@ -107,11 +106,6 @@ async function listServer(target: ServerTarget, io: Io): Promise<ListedSource> {
 
 /** A start that takes longer is explained on a terminal. */
 const quietMs = 4_000;
-
-function describeWait(name: string, runner: string | undefined): string {
-  const why = runner === undefined ? "" : ` The first start with ${runner} includes the download.`;
-  return `Waiting for the server ${quote(name)} to answer.${why}`;
-}
 
 /** The error, with the entry of a host that has the name of the program that failed: npx finds programs of packages too. */
 async function nameRegistration(error: unknown, { name, via }: ServerTarget, io: Io): Promise<unknown> {
@@ -185,10 +179,8 @@ export async function listSkills(options: SkillsOptions, io: Io): Promise<ExitCo
   const home = io.env.HOME ?? io.env.USERPROFILE;
   const ofHost = findHostSkills(host, { home: home || undefined, cwd: io.cwd, env: io.env, withUser: true }, hostDir);
   const { rules } = ofHost;
-  const roots: SkillRoot[] = [
-    ...dir.map((folder) => ({ dir: resolve(io.cwd, folder), level: "named" as const })),
-    ...ofHost.roots,
-  ];
+  const named = dir.map((folder): SkillRoot => ({ dir: resolve(io.cwd, folder), level: "named" }));
+  const roots = [...named, ...ofHost.roots];
   const found = await discoverSkills(roots, { cwd: io.cwd, rules });
   const read = await Promise.all(found.skills.map((skill) => countEvals(skill, io)));
   const { shadowed, skipped } = found;
@@ -198,14 +190,15 @@ export async function listSkills(options: SkillsOptions, io: Io): Promise<ExitCo
     const { name, level, file, hash } = skill;
     const shown = rules.show(skill);
     const declared = rules.namedBy === "folder" ? readDeclaredName(skill) : undefined;
-    const named = { name, ...(declared !== undefined && declared !== name && { declared }), level, file };
+    const differs = declared !== undefined && declared !== name && { declared };
+    const evals = read[at]?.counts ?? "unreadable";
     if ("hidden" in shown) hidden.push({ name, file, reason: shown.hidden });
-    else skills.push({ ...named, description: shown.description, hash, evals: read[at]?.counts ?? "unreadable" });
+    else skills.push({ name, ...differs, level, file, description: shown.description, hash, evals });
   }
   const listing = { host, folders: roots.map(({ dir }) => dir), skills, hidden, shadowed, skipped };
   printResult(listing, skillsDocument(listing), json, io);
   const problems = [...found.warnings, ...read.flatMap((one) => one.problems)];
-  for (const problem of problems) io.err(`${formatProblem(problem)}\n`);
+  problems.forEach(printProblem(io));
   return problems.some(({ severity }) => severity === "error") ? exitCodes.usage : exitCodes.passed;
 }
 
@@ -266,9 +259,11 @@ export function skillsDocument({ host, folders, skills, hidden, shadowed, skippe
     file.replace(/[\\/]SKILL\.md$/, ""),
   ]);
   const columns = makeColumns(["name", "skill"], ["figure", "level"], ["text", "queries", "folder"]);
-  const listed = (title: string, ...items: [text: string, reason: string][]) => {
-    const all = items.map(([text, reason]) => ({ text, items: [reason] }));
-    return section(`${title}: ${items.length}`, [list("skill", all, unlimited)]);
+  const listed = (title: string, all: readonly { name?: string; file: string; reason: string }[]) => {
+    const items = all.map(({ name, file, reason }) => {
+      return { text: name === undefined ? file : `${name}: ${file}`, items: [reason] };
+    });
+    return section(`${title}: ${items.length}`, [list("skill", items, unlimited)]);
   };
   return [
     ...(skills.length > 0
@@ -285,22 +280,17 @@ export function skillsDocument({ host, folders, skills, hidden, shadowed, skippe
             ...folders.map((folder) => `  ${folder}`),
           ),
         ]),
-    ...listed("Not shown to the model", ...hidden.map(nameReason)),
+    ...listed("Not shown to the model", hidden),
     ...listed(
       "Shadowed (another skill of the same name is loaded)",
-      ...shadowed.map(({ by, reason, ...one }) => nameReason({ ...one, reason: `by ${by}: ${reason}` })),
+      shadowed.map(({ by, reason, ...one }) => ({ ...one, reason: `by ${by}: ${reason}` })),
     ),
-    ...listed("Skipped (cannot be loaded)", ...skipped.map(({ file, reason }): [string, string] => [file, reason])),
+    ...listed("Skipped (cannot be loaded)", skipped),
   ];
 }
 
-const nameReason = ({ name, file, reason }: SkillListing["hidden"][number]): [text: string, reason: string] => [
-  `${name}: ${file}`,
-  reason,
-];
-
 function evalsText(evals: EvalCounts): string {
-  if (evals === "unreadable") return "unreadable";
+  if (evals === "unreadable") return evals;
   const { positives, negatives, checks } = evals;
   if (positives + negatives === 0) return "none";
   return `${count(positives, "positive")}, ${count(negatives, "negative")}, ${count(checks, "check")}`;

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { getOrAdd, groupBy, sumOf } from "../base/collections.ts";
 import { listProperties } from "../base/jsonSchema/keywords.ts";
 import type { Baseline } from "../base/types/check.ts";
-import { type ExitCode, exitCodes, formatProblem } from "../base/types/errors.ts";
+import { type ExitCode, exitCodes, printProblem } from "../base/types/errors.ts";
 import { listChangeSchema } from "../base/types/finding.ts";
 import { verifyGates } from "../base/types/flagValues.ts";
 import type { Io } from "../base/types/io.ts";
@@ -20,19 +20,7 @@ import {
 import { type SuiteOptions, selectSuites } from "../experiments/workspace/suites.ts";
 import { claimSuites, requireTrust } from "../experiments/workspace/trust.ts";
 import { readBaselines } from "../records/baseline.ts";
-import {
-  type Block,
-  diff,
-  facts,
-  heading,
-  list,
-  makeColumns,
-  section,
-  type TableCell,
-  type Tone,
-  table,
-  text,
-} from "../reports/document.ts";
+import { type Block, diff, facts, heading, list, makeColumns, section, table, text } from "../reports/document.ts";
 import { count, integer, some } from "../reports/format.ts";
 import { printResult } from "../reports/result.ts";
 import { compareAccepted } from "../servers/changes/changes.ts";
@@ -136,17 +124,15 @@ export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> 
     readBaselines(resolve(io.cwd, dir)),
     file === undefined ? undefined : readStaticList(resolve(io.cwd, file)),
   ]);
-  for (const problem of warnings) io.err(`${formatProblem({ ...problem, severity: "warning" })}\n`);
+  for (const problem of warnings) printProblem(io)({ ...problem, severity: "warning" });
   // The lift of a skill is measured within each run, so such a suite has no baseline.
   const checked = suites.filter(({ lift }) => lift === undefined);
   const current = await listCurrent(checked, skills, listed, io);
   const accepted = found.map((one) => ({ ...one, file: relative(io.cwd, one.file) }));
-  const verified = current.map((one) =>
-    verifySuite(
-      one,
-      accepted.filter(({ baseline }) => baseline.suite === one.suite.name),
-    ),
-  );
+  const verified = current.map((one) => {
+    const own = accepted.filter(({ baseline }) => baseline.suite === one.suite.name);
+    return verifySuite(one, own);
+  });
   const coverage = coverTools(current);
   const names = new Set(suites.map(({ name }) => name));
   const isWhole = (options.paths ?? []).length === 0;
@@ -166,7 +152,7 @@ export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> 
 const isFailed: Record<VerifyGate, (suites: VerifiedSuite[], coverage: VerifiedCoverage[]) => boolean> = {
   changed: (suites) => suites.some(({ records }) => records.some(({ lists }) => lists.length > 0)),
   stale: (suites) => suites.some(({ records }) => records.some(({ cases }) => cases.length > 0)),
-  unaccepted: (suites) => suites.some(({ records, problem }) => problem === undefined && records.length === 0),
+  unaccepted: (suites) => suites.some(hasNoBaseline),
   "uncovered-tools": (_, coverage) => coverage.some(({ uncovered }) => uncovered.length > 0),
   "uncovered-parameters": (_, coverage) => coverage.some(({ parameters }) => parameters.length > 0),
 };
@@ -254,7 +240,6 @@ function coverTools(current: readonly Current[]): VerifiedCoverage[] {
 }
 
 type Verified = VerifiedSuite["records"][number];
-type State = Verified["cases"][number]["state"];
 
 /** The report of `evals baseline verify`: whether the baselines are current, what differs, and coverage. */
 function verifyDocument(report: VerifyReport): Block[] {
@@ -262,9 +247,8 @@ function verifyDocument(report: VerifyReport): Block[] {
   const [first = "", ...more] = listStatements(report);
   const isOk = failed.length === 0;
   const isKnown = suites.every(({ problem }) => problem === undefined);
-  const tone: Tone = !isOk ? "bad" : isKnown && !listRecords(suites).some(isOutdated) ? "good" : "warn";
   return [
-    heading(1, first, tone),
+    heading(1, first, !isOk ? "bad" : isKnown && !listRecords(suites).some(isOutdated) ? "good" : "warn"),
     text(...more, describeNext(report)),
     ...suites.flatMap(listSuite),
     ...coverage.flatMap(listCoverage),
@@ -323,7 +307,7 @@ function listSuite({ suite, file, records, problem }: VerifiedSuite): Block[] {
   return [heading(2, `${suite} (${file})`), text(problem), ...shown.flatMap(listRecord)];
 }
 
-const reasons: Record<State, string> = {
+const reasons: Record<Verified["cases"][number]["state"], string> = {
   stale: "its tool changed",
   edited: "its query or expectation changed",
   new: "not in the baseline",
@@ -331,13 +315,11 @@ const reasons: Record<State, string> = {
 };
 
 function listRecord({ file, model, acceptedAt, lists, cases, removed, total, accepted }: Verified): Block[] {
-  const rows = cases.map(({ id, state, tools }): TableCell[] => [{ code: id }, reasons[state], { lines: tools }]);
+  const rows = cases.map(({ id, state, tools }) => [{ code: id }, reasons[state], { lines: tools }]);
   const columns = makeColumns(["id", "case"], ["text", "why"], ["name", "changed"]);
+  const covered = `${integer(accepted)} of ${count(total, "case")} covered`;
   return [
-    heading(
-      3,
-      `${model}: ${integer(accepted)} of ${count(total, "case")} covered, accepted ${acceptedAt.slice(0, 10)}`,
-    ),
+    heading(3, `${model}: ${covered}, accepted ${acceptedAt.slice(0, 10)}`),
     table("case", columns, rows, { max: 20 }),
     ...lists.flatMap(({ cases: affected, changes }) => [
       text(affected.length < total ? `Tools of ${some(affected)}:` : undefined),
@@ -349,7 +331,7 @@ function listRecord({ file, model, acceptedAt, lists, cases, removed, total, acc
 }
 
 function listCoverage({ suites, tools, uncovered, parameters }: VerifiedCoverage): Block[] {
-  const rows = parameters.map(({ tool, names }): TableCell[] => [{ code: tool }, { lines: names }]);
+  const rows = parameters.map(({ tool, names }) => [{ code: tool }, { lines: names }]);
   const columns = makeColumns(["name", "tool"], ["text", "parameters that no case names"]);
   const share = `${integer(tools - uncovered.length)} of ${count(tools, "tool")}`;
   return section(`Coverage of ${some(suites)}: cases expect ${share}`, [
@@ -359,10 +341,7 @@ function listCoverage({ suites, tools, uncovered, parameters }: VerifiedCoverage
 }
 
 /** Which of these tools, and which of their parameters, the expectations of cases name. */
-export function measureCoverage(
-  tools: readonly Tool[],
-  cases: readonly Pick<Case, "expect" | "turns">[],
-): Omit<VerifiedCoverage, "suites"> {
+export function measureCoverage(tools: readonly Tool[], cases: readonly Pick<Case, "expect" | "turns">[]) {
   const named = new Map<string, Set<string>>();
   for (const { tools: names, args = {} } of cases.flatMap(listCaseCalls))
     for (const name of names) {

@@ -12,9 +12,9 @@ import { listBaselineTools } from "../../servers/changes/changes.ts";
 import { listEffects } from "../../servers/changes/tools.ts";
 import { hostNames } from "../../servers/host.ts";
 import { readListFile } from "../../servers/toolList.ts";
-import { describeRegistration } from "../conventions.ts";
+import { describeRegistration, type Registration } from "../conventions.ts";
 import { locateSettings, mergeSettings } from "../findings.ts";
-import type { ServerTarget, SuiteTarget, ToolListTarget } from "../targets.ts";
+import type { Source, SuiteTarget } from "../targets.ts";
 import { listSource } from "../tools.ts";
 import { listNames, readText } from "./language.ts";
 import type { LintSubject, LintSubjectOf } from "./rule.ts";
@@ -49,10 +49,7 @@ type PlacedSuite = { suite: Suite; own: Settings; location(path: Path): Location
  * taken as sent, even if clients would reject the list. If a server cannot be listed, that is a problem, and its suites
  * are still linted. Throws EvalsError for mistakes in files.
  */
-export async function collectTools(
-  target: ServerTarget | ToolListTarget | SuiteTarget,
-  context: CollectContext,
-): Promise<Collected> {
+export async function collectTools(target: Source | SuiteTarget, context: CollectContext): Promise<Collected> {
   const { io } = context;
   const given = target.kind === "suite" ? [target.suite] : target.suites;
   const placed = given.map(async (suite): Promise<PlacedSuite> => {
@@ -67,12 +64,8 @@ export async function collectTools(
   try {
     const { name: server, warnings, ...listed } = await listSource(target, io);
     const own = suites.map((suite) => suite.own);
-    const list = describeToolList({
-      server,
-      ...listed,
-      settings: mergeSettings(context.settings, own),
-      ...(target.kind === "server" && via && { via }),
-    });
+    const settings = mergeSettings(context.settings, own);
+    const list = describeToolList({ server, ...listed, settings, ...(target.kind === "server" && via && { via }) });
     const tools = list.problems.length === 0 ? list.tools : undefined;
     return { ...list, subjects: [...entry, ...describeSuites(suites, context, tools), ...list.subjects], warnings };
   } catch (error) {
@@ -84,29 +77,24 @@ export async function collectTools(
   }
 }
 
-/** The subjects for suites. `listed`: the tools of their server, if known. */
-function describeSuites(
-  suites: readonly PlacedSuite[],
-  { settings }: CollectContext,
-  listed?: readonly JsonObject[],
-): LintSubject[] {
-  return suites.map(({ suite, own, location }) => ({
-    kind: "suites",
-    subject: { suite, ...(listed && { listed }) },
-    names: [],
-    settings: mergeSettings(settings, [own]),
-    where: (at) => ({ path: formatJsonPath(at), ...(locateCase("cases", suite.cases, at) ?? location(at)) }),
-  }));
+/** `listed`: the tools of their server, if known. */
+function describeSuites(suites: readonly PlacedSuite[], { settings }: CollectContext, listed?: readonly JsonObject[]) {
+  return suites.map(
+    ({ suite, own, location }): LintSubject => ({
+      kind: "suites",
+      subject: { suite, ...(listed && { listed }) },
+      names: [],
+      settings: mergeSettings(settings, [own]),
+      where: (at) => ({ path: formatJsonPath(at), ...(locateCase("cases", suite.cases, at) ?? location(at)) }),
+    }),
+  );
 }
 
 /** The place of the case that a path leads into; undefined if it leads elsewhere. */
 export const locateCase = (list: string, cases: readonly { location?: Location }[], [key, index]: Path) =>
   key === list && typeof index === "number" ? cases[index]?.location : undefined;
 
-function describeEntry(
-  registration: NonNullable<ServerTarget["registration"]>,
-  { io, settings }: CollectContext,
-): LintSubject {
+function describeEntry(registration: Registration, { io, settings }: CollectContext): LintSubject {
   const { host, name } = registration;
   return {
     kind: "host entries",
@@ -130,11 +118,7 @@ type RawList = {
 };
 
 /** The subjects of a list: each tool, and the list as a whole. Items that are not objects are problems. */
-export function describeToolList({ server, items, instructions, settings, via, location }: RawList): {
-  subjects: LintSubject[];
-  problems: Problem[];
-  tools: readonly JsonObject[];
-} {
+export function describeToolList({ server, items, instructions, settings, via, location }: RawList) {
   const makeProblem = (message: string, hint: string, at = via): Problem => {
     return { severity: "error", message, hint, ...(at && { location: at }) };
   };
@@ -160,20 +144,11 @@ export function describeToolList({ server, items, instructions, settings, via, l
   const list = { server, tools, ...(instructions !== undefined && { instructions }) };
   const names = new Set(listNames(tools));
   const subjects = tools.map((tool, index): LintSubject => {
-    const shownName = findLongestName(server, readText(tool.name));
-    return {
-      kind: "tools",
-      subject: { server, tool, names, shownName },
-      names: listNames([tool]),
-      settings,
-      where: (at) => where([index, ...at]),
-    };
+    const subject = { server, tool, names, shownName: findLongestName(server, readText(tool.name)) };
+    return { kind: "tools", subject, names: listNames([tool]), settings, where: (at) => where([index, ...at]) };
   });
-  return {
-    subjects: [...subjects, { kind: "toolsets", subject: list, names: [...names], settings, where }],
-    problems,
-    tools,
-  };
+  const whole: LintSubject = { kind: "toolsets", subject: list, names: [...names], settings, where };
+  return { subjects: [...subjects, whole], problems, tools };
 }
 
 /** The longest name under which a known host shows a tool. */
@@ -181,9 +156,6 @@ function findLongestName(server: string, name: string): string {
   const shown = Object.values(hostNames).map((nameTool) => nameTool(server, name));
   return shown.reduce((longest, one) => (one.length > longest.length ? one : longest), name);
 }
-
-/** The earlier list, and the place of a value of a tool in its file. */
-type Older = { tools: readonly JsonObject[]; location(tool: Path[number], inside: Path): Location };
 
 /**
  * Compares the linted list with an earlier one: a subject for the versioning rules, and every change. Throws EvalsError
@@ -217,7 +189,8 @@ export async function compareVersions(
   return { subject: compared, changes };
 }
 
-async function readOlder(file: string, io: Io): Promise<Older> {
+/** The earlier list, and the place of a value of a tool in its file. */
+async function readOlder(file: string, io: Io) {
   const path = resolve(io.cwd, file);
   const shown = relative(io.cwd, path) || ".";
   const { value, location } = await readParsed(path, shown, { lenient: true });
@@ -225,5 +198,6 @@ async function readOlder(file: string, io: Io): Promise<Older> {
   if (baseline) return { tools: listBaselineTools(baseline), location: () => location(["toolsets"]) };
   const list = await readListFile(path, shown);
   const at = (name: Path[number]) => list.items.findIndex((item) => isJsonObject(item) && item.name === name);
-  return { tools: list.items.filter(isJsonObject), location: (tool, inside) => list.location([at(tool), ...inside]) };
+  const locate = (tool: Path[number], inside: Path) => list.location([at(tool), ...inside]);
+  return { tools: list.items.filter(isJsonObject), location: locate };
 }

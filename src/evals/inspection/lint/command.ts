@@ -54,19 +54,11 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
   // Infos are asked for where they affect the exit code, and as grades of the judge.
   const showsAll = options.all || options.judge !== undefined || report.failOn === "info";
   const { findings, failOn, exitCode } = report;
-  const { problems } = collected;
-  const list = { command: "lint", findings, problems: [...problems, ...describeUnused(report)], failOn, exitCode };
+  const problems = [...collected.problems, ...describeUnused(report)];
+  const list = { command: "lint", findings, problems, rules: catalog(rules), failOn, exitCode };
   const { ask: next } = await describeNext(options, targets, io);
-  printFindings(
-    { format, json: false },
-    {
-      report,
-      document: ({ isWhole }) => lintDocument(report, { isWhole: isWhole || showsAll, next }),
-      list: { ...list, rules: catalog(rules) },
-      warnings: collected.warnings,
-    },
-    io,
-  );
+  const document = ({ isWhole }: { isWhole: boolean }) => lintDocument(report, { isWhole: isWhole || showsAll, next });
+  printFindings({ format, json: false }, { report, document, list, warnings: collected.warnings }, io);
   return exitCode as ExitCode;
 }
 
@@ -105,10 +97,9 @@ async function makeReport(
   const exitCode = decideExitCode(counts, failOn, problems.length === 0);
   return {
     ...linted,
-    problems: problems.map(({ message, hint, location }) => ({
-      message,
-      ...defined({ hint: hint || undefined, location }),
-    })),
+    problems: problems.map(({ message, hint, location }) => {
+      return { message, ...defined({ hint: hint || undefined, location }) };
+    }),
     ...(skillFolders.length > 0 && { skillFolders }),
     ...(options.confusable && { confusable: [...lists.map(({ subject }) => subject), skills].flatMap(listConfusable) }),
     ...(versions && { changes: versions.changes }),
@@ -118,16 +109,10 @@ async function makeReport(
   };
 }
 
-type NamedTools = { server: string; tools: readonly SearchableTool[] };
-
-function listConfusable({ server, tools }: NamedTools): NonNullable<LintReport["confusable"]> {
-  return listConfusablePairs(tools).map(({ a, b, similarity, shared }) => ({
-    server,
-    a,
-    b,
-    similarity: Number(similarity.toFixed(4)),
-    shared: [...shared],
-  }));
+function listConfusable({ server, tools }: { server: string; tools: readonly SearchableTool[] }) {
+  return listConfusablePairs(tools).map(({ a, b, similarity, shared }) => {
+    return { server, a, b, similarity: Number(similarity.toFixed(4)), shared: [...shared] };
+  });
 }
 
 function describeUnused({ unusedSuppressions }: LintReport): Problem[] {

@@ -9,7 +9,7 @@ import { openJudge, type RequestOptions } from "../../experiments/workspace/mode
 import { count, money, some } from "../../reports/format.ts";
 import type { Collected } from "./collect.ts";
 import type { JudgedSubject, LintSubject, LintSubjectOf } from "./rule.ts";
-import { buildRubricRequest, readRubric } from "./rules/rubric.ts";
+import { blameJudge, buildRubricRequest, type Rubric, readRubric } from "./rules/rubric.ts";
 
 /** The options of the judge; `concurrency` is the maximum of concurrent requests. */
 export type LintJudgeOptions = Omit<RequestOptions, "out" | "claudePath"> & {
@@ -27,7 +27,6 @@ export async function openJudging(
 }
 
 type Asked = { list: LintSubjectOf<"toolsets">; index: number; tool: JsonObject };
-type JudgeResult = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "problem"; why: string };
 
 /** Asks the judge about every tool: a subject for each graded one, and for the others one problem per reason. */
 async function gradeTools(
@@ -38,7 +37,7 @@ async function gradeTools(
 ): Promise<Collected> {
   const lists = subjects.flatMap((subject) => (subject.kind === "toolsets" ? [subject] : []));
   const all = lists.flatMap((list) => list.subject.tools.map((tool, index): Asked => ({ list, index, tool })));
-  const known = new Map<Asked, JudgeResult>();
+  const known = new Map<Asked, Rubric>();
   let requests = 0;
   let costUsd: Cost = 0;
   const limits = new SpendingLimits({ budgetUsd: budget });
@@ -63,29 +62,25 @@ async function gradeTools(
   };
 }
 
-async function ask(
-  { list, tool }: Asked,
-  judge: AskedModel,
-  signal: AbortSignal,
-): Promise<{ outcome: JudgeResult; cost: Cost }> {
+type Judged = { outcome: Rubric; cost: Cost };
+
+async function ask({ list, tool }: Asked, judge: AskedModel, signal: AbortSignal): Promise<Judged> {
   const { server, tools } = list.subject;
-  const { system, user, answerSchema } = buildRubricRequest(
-    tool,
-    tools.filter((one) => one !== tool),
-  );
+  const siblings = tools.filter((one) => one !== tool);
+  const { system, user, answerSchema } = buildRubricRequest(tool, siblings);
   const messages = [
     { role: "system", content: system },
     { role: "user", content: user },
   ] as const;
   const cell = { suite: "lint", case: getName(tool), arm: server, model: judge.id, trial: 1 };
   const reply = await judge.ask({ cell, turn: 1, messages, tools: [], toolset: "", answerSchema }, signal);
-  const fail = (why: string) => ({ kind: "problem", why: `the judge${why}` }) as const;
-  if (reply.kind === "broken") return { outcome: fail(` failed (${reply.stage}): ${reply.message}`), cost: 0 };
+  if (reply.kind === "broken") return { outcome: blameJudge(` failed (${reply.stage}): ${reply.message}`), cost: 0 };
   const { text, stop, usage, calls } = reply.turn;
   const cost = judge.cost(usage);
-  if (stop === "cut") return { outcome: fail("'s reply was cut off; raise --max-tokens"), cost };
-  if (calls.length > 0 && text.trim() === "") return { outcome: fail(" called a tool instead of answering"), cost };
-  return { outcome: stop === "refused" ? fail(" refused to answer") : readRubric(text), cost };
+  if (stop === "cut") return { outcome: blameJudge("'s reply was cut off; raise --max-tokens"), cost };
+  if (calls.length > 0 && text.trim() === "")
+    return { outcome: blameJudge(" called a tool instead of answering"), cost };
+  return { outcome: stop === "refused" ? blameJudge(" refused to answer") : readRubric(text), cost };
 }
 
 const getName = ({ name }: JsonObject) => (typeof name === "string" ? name : "without a name");
@@ -101,7 +96,7 @@ function makeSubject({ list, index, tool }: Asked, judge: string, grades: Judged
 }
 
 /** One problem per reason, with the names of its first tools and the place of the first. */
-function describeUngraded(outcomes: readonly { asked: Asked; outcome: JudgeResult }[]): Problem[] {
+function describeUngraded(outcomes: readonly { asked: Asked; outcome: Rubric }[]): Problem[] {
   const reasons = outcomes.flatMap(({ asked, outcome }) =>
     outcome.kind === "problem" ? [{ asked, why: outcome.why.replace(/\.$/, "") }] : [],
   );

@@ -2,13 +2,13 @@ import { once } from "../../base/collections.ts";
 import type { Json, JsonObject, Path } from "../../base/types/json.ts";
 import verbs from "./verbs.json" with { type: "json" };
 
-/** Takes at most `most` items. The rest is not iterated. */
+/** The number of characters of a text that the rules read. */
+export const maxRead = 20_000;
+
+/** Takes at most `most` items, of one or more. The rest is not iterated. */
 export function takeFirst<T>(most: number, items: Iterable<T>): T[] {
   const first: T[] = [];
-  for (const item of items) {
-    if (first.length >= most) break;
-    first.push(item);
-  }
+  for (const item of items) if (first.push(item) >= most) break;
   return first;
 }
 
@@ -19,12 +19,16 @@ export const readText = (value: unknown): string => (typeof value === "string" ?
 export const listNames = (tools: readonly JsonObject[]): string[] =>
   tools.flatMap(({ name }) => (typeof name === "string" ? [name] : []));
 
+/** A set of the words in these lines. */
+export function setOf(...lines: readonly string[]): ReadonlySet<string> {
+  return new Set(lines.flatMap((line) => line.split(" ")));
+}
+
 /** Whether the description of a tool explains a parameter: in a list of parameters, or marked as code. */
 export function isNamedIn(description: unknown, parameter: string): boolean {
-  if (typeof description !== "string" || !/^\w{1,100}$/.test(parameter)) return false;
-  return new RegExp(`[\`'"*]${parameter}[\`'"*]|\\b${parameter}(?: \\([^)\\n]{0,80}\\))?:|[-*] ${parameter}\\b`).test(
-    description.slice(0, 20_000),
-  );
+  if (!/^\w{1,100}$/.test(parameter)) return false;
+  const named = `[\`'"*]${parameter}[\`'"*]|\\b${parameter}(?: \\([^)\\n]{0,80}\\))?:|[-*] ${parameter}\\b`;
+  return new RegExp(named).test(readText(description).slice(0, maxRead));
 }
 
 /** Limits for collecting the texts of a tool: total characters, and the length of paths. */
@@ -32,11 +36,11 @@ export const maxSearched = 100_000;
 const maxDepth = 100;
 const fields = ["name", "title", "description", "annotations", "inputSchema", "outputSchema"];
 
-/** Texts that can reach a model, with their paths. `whole`: no limit was reached. */
-type Texts = { texts: readonly { text: string; at: Path }[]; whole: boolean };
-
-/** Collects the texts of a tool, including property names (memoized). */
-export const collectTexts = once((tool: JsonObject): Texts => {
+/**
+ * The texts of a tool that can reach a model, including property names, with their paths (memoized). `whole`: no limit was
+ * reached.
+ */
+export const collectTexts = once((tool: JsonObject) => {
   const texts: { text: string; at: Path }[] = [];
   let left = maxSearched;
   const add = (text: string, at: Path) => {
@@ -48,34 +52,30 @@ export const collectTexts = once((tool: JsonObject): Texts => {
     if (typeof value === "string") add(value, at);
     else if (typeof value !== "object" || value === null) return;
     else if (at.length > maxDepth) left = 0;
-    else {
-      for (const key of Object.keys(value)) {
+    else
+      for (const [key, inner] of Object.entries(value)) {
         if (left <= 0) return;
         const isName = !Array.isArray(value);
         const path = [...at, isName ? key : Number(key)];
         if (isName) add(key, path);
-        collect((value as JsonObject)[key] ?? null, path);
+        collect(inner, path);
       }
-    }
   };
   for (const field of fields) if (Object.hasOwn(tool, field)) collect(tool[field] ?? null, [field]);
   return { texts, whole: left > 0 };
 });
-
-/** A wording by which a tool or skill manipulates a model, and what it does. */
-type InjectionPattern = { does: string; pattern: RegExp };
 
 const secrets =
   "(?:(?:~|\\$HOME|/root|/home/\\w+)/\\.(?:ssh|aws|gnupg|cursor|claude)\\b|\\bid_(?:rsa|ed25519)\\b|/etc/(?:passwd|shadow)\\b" +
   "|\\.cursor/mcp\\.json|claude_desktop_config\\.json|\\.aws/credentials)";
 
 /**
- * Based on published reports of tool poisoning (Invariant Labs "MCP Security Notification: Tool Poisoning Attacks",
+ * Wordings by which a tool or skill manipulates a model. Based on published reports of tool poisoning (Invariant Labs "MCP Security Notification: Tool Poisoning Attacks",
  * CyberArk "Poison Everywhere", OWASP MCP Top 10: MCP03). Deliberately narrow: usage hints such as "IMPORTANT: call
  * list_pages first", "ignore any instructions in the page" or "do not show ids to the user" are not attacks. Every
  * repetition is bounded, so matching takes linear time.
  */
-export const injectionPatterns: readonly InjectionPattern[] = [
+export const injectionPatterns: readonly { does: string; pattern: RegExp }[] = [
   {
     does: "tells the model to ignore its other instructions",
     pattern:
@@ -105,34 +105,29 @@ export const injectionPatterns: readonly InjectionPattern[] = [
   },
 ];
 
-/** What a tool named by a verb does. */
-type VerbKind = keyof typeof verbs;
-
 /**
  * Base forms of verbs by kind. Sources: the approved verbs of PowerShell (except New and Out, which are not verbs), the
  * standard methods of Google's AIP-130, the verbs of WordNet 3.1 that it counts at least six times and more often than the
  * noun with the same spelling, if a program can do them, and what only programs do (gzip, rebase, upsert). Excludes words
  * that mostly name things in software (file, page, table, text, user), although they can be verbs.
  */
-const kinds = new Map<string, VerbKind>(
+const kinds = new Map(
   (["reads", "changes", "vague"] as const).flatMap((kind) =>
     verbs[kind].split(" ").map((verb) => [verb, kind] as const),
   ),
 );
 
 /** Words that are often nouns as the first word of a name, if one of `plainVerbs` follows. */
-const ambiguous = new Set(
-  (
-    "book bookmark branch cache call chat comment commit draft email fork group index issue label link log mail map " +
-    "match message note order patch post process profile project prompt query quote record report request research review " +
-    "route sample schedule score share sign step store stream style tag test trace track transfer trend " +
-    "trigger type vote"
-  ).split(" "),
+const ambiguous = setOf(
+  "book bookmark branch cache call chat comment commit draft email fork group index issue label link log mail map",
+  "match message note order patch post process profile project prompt query quote record report request research review",
+  "route sample schedule score share sign step store stream style tag test trace track transfer trend",
+  "trigger type vote",
 );
-const plainVerbs = new Set("add check create delete fetch find get insert lookup remove send set update".split(" "));
+const plainVerbs = setOf("add check create delete fetch find get insert lookup remove send set update");
 
 /** The kind of a verb in its base form; undefined for any other word. */
-export function getVerbKind(word: string): VerbKind | undefined {
+export function getVerbKind(word: string): keyof typeof verbs | undefined {
   const known = kinds.get(word);
   if (known) return known;
   const inner = /^(?:un|re|de|dis|pre|auto|bulk|batch|multi)-?(\w{3,})$/.exec(word)?.[1];
@@ -140,9 +135,7 @@ export function getVerbKind(word: string): VerbKind | undefined {
   return /^\w{3,}(?:ify|i[sz]e)$/.test(word) && !notVerbs.has(word) ? "changes" : undefined;
 }
 
-const notVerbs = new Set(
-  "size resize franchise expertise merchandise enterprise exercise premise promise noise".split(" "),
-);
+const notVerbs = setOf("size resize franchise expertise merchandise enterprise exercise premise promise noise");
 
 /** Whether a name, as lower-case words, starts with a verb: `route_request` does, `order_get` and `tabs` do not. */
 export function startsWithVerb(name: readonly string[]): boolean {
@@ -166,36 +159,24 @@ export function listBaseForms(word: string): readonly string[] {
   return [word, ...stems.flatMap((stem) => [stem, `${stem}e`, `${stem}y`, stem.replace(/(.)\1$/, "$1")])];
 }
 
-/** The number of characters of a text that the rules read. */
-const maxRead = 20_000;
-
-const english = new Set(
-  "a an and are as at be by can for from if in into is it its not of on or that the then this to use when with you".split(
-    " ",
-  ),
+const english = setOf(
+  "a an and are as at be by can for from if in into is it its not of on or that the then this to use when with you",
 );
-const foreign = new Set(
-  (
-    "aus das dem den der die ein eine einen für ist mit nicht oder und wenn zu del el en es la las los para por que se " +
-    "sin un una y cuando au aux ce dans de des du est et le les ou pour sur une che di il per quando della com da do não " +
-    "os uma het een van voor niet met"
-  ).split(" "),
+const foreign = setOf(
+  "aus das dem den der die ein eine einen für ist mit nicht oder und wenn zu del el en es la las los para por que se",
+  "sin un una y cuando au aux ce dans de des du est et le les ou pour sur une che di il per quando della com da do não",
+  "os uma het een van voor niet met",
 );
 
 /** Whether a text is English, by its letters and function words; without function words, by its letters alone. */
 export function isEnglish(text: string): boolean {
   const start = text.slice(0, 500);
-  if (!hasLatinLetters(start)) return false;
+  const letters = start.replace(/\P{L}+/gu, "").length;
+  const latin = start.replace(/[^A-Za-z]+/g, "").length;
+  if (latin === 0 || latin < 0.9 * letters) return false;
   const words = start.toLowerCase().match(/\p{L}+/gu) ?? [];
   const count = (of: ReadonlySet<string>) => words.filter((word) => of.has(word)).length;
   return count(foreign) <= count(english);
-}
-
-/** Whether at least 90% of the letters are A to Z. */
-function hasLatinLetters(text: string): boolean {
-  const letters = text.replace(/\P{L}+/gu, "").length;
-  const plain = text.replace(/[^A-Za-z]+/g, "").length;
-  return plain > 0 && plain >= 0.9 * letters;
 }
 
 /** Normalizes a text for the rules: truncated, with straight quotation marks and single spaces. */
@@ -206,11 +187,6 @@ function normalizeText(text: string): string {
     .replace(/[\u201c\u201d]/g, '"')
     .replace(/\r\n?/g, "\n")
     .replace(/[ \t\u00a0]+/g, " ");
-}
-
-/** Removes quoted text: example queries, values and code are not about the tool itself. */
-function removeQuotes(text: string): string {
-  return text.replace(/"[^"\n]{0,200}"|`[^`\n]{0,200}`|(?<![\w])'[^'\n]{0,200}'(?!\w)/g, '""');
 }
 
 /** Splits a text into sentences and list items, without bullets. Abbreviations such as "e.g." do not end a sentence. */
@@ -232,11 +208,10 @@ export const getUnquotedDescription = once((tool: JsonObject) =>
   getPlainDescription(tool)?.replace(/"[^"\n]{0,200}"/g, '""'),
 );
 
-/** An English description, normalized, without quotes and code; undefined for another language. */
+/** An English description without all quotes and code, which are not about the tool; undefined for another language. */
 export const getEnglishDescription = once((tool: JsonObject) => {
-  const { description } = tool;
-  const text = typeof description === "string" && isEnglish(description) ? getPlainDescription(tool) : undefined;
-  return text === undefined ? undefined : removeQuotes(text);
+  const text = isEnglish(readText(tool.description)) ? getPlainDescription(tool) : undefined;
+  return text?.replace(/"[^"\n]{0,200}"|`[^`\n]{0,200}`|(?<![\w])'[^'\n]{0,200}'(?!\w)/g, '""');
 });
 
 const call = "(?:use|call|invoke|run|choose|pick|prefer|try|load|apply|activate|reach for)";

@@ -1,16 +1,6 @@
 import { groupBy, sumOf } from "../../base/collections.ts";
 import type { Finding, FindingLocation, LintReport, RuleInfo } from "../../base/types/finding.ts";
-import {
-  type Block,
-  heading,
-  type Item,
-  list,
-  makeColumns,
-  section,
-  table,
-  text,
-  unlimited,
-} from "../../reports/document.ts";
+import { type Block, heading, list, makeColumns, section, table, text, unlimited } from "../../reports/document.ts";
 import { findingItem, severityOrder, subjectText, worstFirst } from "../../reports/findings.ts";
 import { count, some, withoutOutput } from "../../reports/format.ts";
 
@@ -102,9 +92,8 @@ function foldFindings(findings: readonly Finding[]): Entry[] {
     const [first, ...others] = own;
     if (!first || own.length <= maxPerRule) return own.map(showAlone);
     const { server } = first.location;
-    return [
-      { subject: server !== undefined && countTools(own) > 1 ? server : subjectText(first.location), first, others },
-    ];
+    const subject = server !== undefined && countTools(own) > 1 ? server : subjectText(first.location);
+    return [{ subject, first, others }];
   });
 }
 
@@ -117,14 +106,12 @@ function makeShapeKey({ severity, rule, message, fix, location: { server, file }
 
 const variable = /"(?:[^"\\]|\\.)*"|`[^`]*`|\d[\d.,]*/g;
 
-function readShape(message: string): string {
-  return message.replace(variable, "…").replace(/…(?:(?:, | and | or )…)+/g, "…");
-}
+const readShape = (message: string) => message.replace(variable, "…").replace(/…(?:(?:, | and | or )…)+/g, "…");
 
 /** The most places of an entry to show, fewer where each names its tool too. */
 const maxPlaces = { ofSubject: 10, ofServer: 4 };
 
-function entryItem({ first, others }: Entry): Item {
+function entryItem({ first, others }: Entry) {
   const tools = countTools([first, ...others]);
   const showPlace = ({ location }: Finding) => `${tools > 1 ? `${location.tool} ` : ""}${locationText(location)}`;
   const times = others.length > 0 ? ` (${others.length + 1} times${tools > 1 ? ` in ${tools} tools` : ""})` : "";
@@ -150,10 +137,8 @@ function confusablePairs(pairs: NonNullable<LintReport["confusable"]>): Block[] 
     ...[similarity.toFixed(2), { lines: [a, b] }, shared.join(" ")],
     ...(several ? [server] : []),
   ]);
-  const columns = makeColumns(
-    ["figure", "similarity"],
-    ["text", "pair", "shared words", ...(several ? ["server"] : [])],
-  );
+  const heads = ["pair", "shared words", ...(several ? ["server"] : [])];
+  const columns = makeColumns(["figure", "similarity"], ["text", ...heads]);
   return section("What a model can confuse", [table("pair", columns, rows, { max: unlimited })]);
 }
 

@@ -63,11 +63,7 @@ export function defineRules<Subject>(docs: string, table: readonly RuleRow<Subje
 export type ToolSubject = { server: string; tool: JsonObject; names: ReadonlySet<string>; shownName: string };
 
 /** A whole tool list. Paths: `[index of a tool, ...]`, `["instructions"]`. */
-export type ToolsetSubject = {
-  server: string;
-  tools: readonly JsonObject[];
-  instructions?: string;
-};
+export type ToolsetSubject = { server: string; tools: readonly JsonObject[]; instructions?: string };
 
 /** The grades of a judge model for one tool: a score (1 to 5) and a reason for each rule. Paths lead into the tool. */
 export type JudgedSubject = { judge: string; grades: readonly { rule: string; score: number; reason: string }[] };
@@ -198,11 +194,8 @@ export function runRules(targets: readonly LintSubject[], families: Families): L
 type Tally = { findings: Finding[]; applicable: Set<Suppression>; used: Set<Suppression> };
 
 /** Runs the rules that are on for a target by its settings. */
-function lintTarget<K extends SubjectKind>(
-  target: LintSubjectOf<K>,
-  families: Families,
-  { findings, applicable, used }: Tally,
-): void {
+function lintTarget<K extends SubjectKind>(target: LintSubjectOf<K>, families: Families, tally: Tally): void {
+  const { findings, applicable, used } = tally;
   const { subject, names, settings } = target;
   const rules: readonly Rule<Subjects[K]>[] = families[target.kind];
   for (const rule of rules) {

@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { formatJsonPath } from "../../base/jsonSchema/walk.ts";
 import { EvalsError, type Problem, usageError } from "../../base/types/errors.ts";
-import type { FindingLocation } from "../../base/types/finding.ts";
 import type { Path } from "../../base/types/json.ts";
 import type { SkillPackage } from "../../base/types/skill.ts";
 import { findRepository, isWithin, listFiles, readConfined, realPath } from "../../input/parsing/folders.ts";
@@ -41,11 +40,7 @@ function describeNotLoaded(where: string, message: string): Problem {
   return { severity: "error", message, hint, location: { file, ...(line !== undefined && { line: Number(line) }) } };
 }
 
-async function collectPackage(
-  skill: SkillPackage,
-  all: readonly SkillPackage[],
-  context: CollectContext,
-): Promise<Collected> {
+async function collectPackage(skill: SkillPackage, all: readonly SkillPackage[], context: CollectContext) {
   const siblings = all.filter((one) => one !== skill).map(({ name, description }) => ({ name, description }));
   const subject: LintSubject = {
     kind: "skills",
@@ -75,10 +70,7 @@ function lookOutside({ dir }: SkillPackage, cwd: string): SkillSubject["outside"
   };
 }
 
-function locateIn(
-  { file, document }: SkillPackage,
-  [part, key]: Path,
-): Pick<FindingLocation, "file" | "line" | "column"> {
+function locateIn({ file, document }: SkillPackage, [part, key]: Path) {
   if (part === "line" && typeof key === "number") return { file, line: key };
   if (part === "file" && key !== undefined) return { file: join(dirname(file), String(key)) };
   const known = part === "frontMatter" && key !== undefined ? document.locations[String(key)] : undefined;
@@ -96,26 +88,23 @@ async function collectEvals(skill: SkillPackage, { io, settings }: CollectContex
         subject: { raw: value, evals: own, isTriggerFile: basename(file) !== "evals.json" },
         names: [skill.name],
         settings,
-        where: (at) => ({
-          skill: skill.name,
-          path: formatJsonPath(at),
-          ...(locateCase("evals", own, at) ?? location(at)),
-        }),
+        where: (at) => {
+          return { skill: skill.name, path: formatJsonPath(at), ...(locateCase("evals", own, at) ?? location(at)) };
+        },
       };
     });
     const suite = buildSkillSuite(skill, evals, "trigger", []);
-    if (!suite) return { subjects: await Promise.all(subjects), warnings };
-    const asSuite: LintSubject = {
-      kind: "suites",
+    const asSuite = suite && {
+      kind: "suites" as const,
       subject: { suite },
       names: [skill.name],
       settings,
-      where: (at) => {
+      where: (at: Path) => {
         const location = locateCase("cases", suite.cases, at) ?? { file: suite.file };
         return { skill: skill.name, path: formatJsonPath(at), ...location };
       },
     };
-    return { subjects: [...(await Promise.all(subjects)), asSuite], warnings };
+    return { subjects: [...(await Promise.all(subjects)), ...(asSuite ? [asSuite] : [])], warnings };
   } catch (error) {
     if (error instanceof EvalsError) return collectFailure(error);
     throw error;

@@ -2,7 +2,7 @@ import { listProperties } from "../../../base/jsonSchema/keywords.ts";
 import { splitName } from "../../../base/text/nearest.ts";
 import { quote, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json } from "../../../base/types/json.ts";
-import { listNames } from "../language.ts";
+import { listNames, setOf } from "../language.ts";
 import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
 
 const docs = "https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations";
@@ -63,14 +63,14 @@ export const annotationRules = defineRules<ToolSubject>(docs, [
   },
 ]);
 
-const deleting = new Set("delete destroy drop erase purge truncate wipe".split(" "));
-const changing = new Set(
-  "create edit insert modify move overwrite patch publish remove rename replace send update upload write".split(" "),
+const deleting = setOf("delete destroy drop erase purge truncate wipe");
+const changing = setOf(
+  "create edit insert modify move overwrite patch publish remove rename replace send update upload write",
 );
 
-const operations = new Set(["action", "operation", "op", "command", "subcommand", "method", "verb"]);
+const operations = setOf("action operation op command subcommand method verb");
 /** Verbs that change something if they are the whole operation, unlike runQuery, which may only read. */
-const writes = new Set("add append clear disable enable install put restart set start stop trigger".split(" "));
+const writes = setOf("add append clear disable enable install put restart set start stop trigger");
 
 /** Finds an operation that changes something: a parameter such as `action`, and one of its values. */
 function findChange(inputSchema: Json | undefined): { parameter: string; value: string } | undefined {
@@ -105,9 +105,8 @@ export const sharedAnnotationRules = defineRules<ToolsetSubject>(docs, [
 ]);
 
 function hasHint(annotations: Json | undefined): boolean {
-  return (
-    annotations !== undefined && (!isJsonObject(annotations) || hints.some((hint) => Object.hasOwn(annotations, hint)))
-  );
+  if (!isJsonObject(annotations)) return annotations !== undefined;
+  return hints.some((hint) => Object.hasOwn(annotations, hint));
 }
 
 /** The first word of a name after the server's name: `create` in `github_create_issue` of the server github. */

@@ -10,6 +10,7 @@ import {
   listBaseForms,
   readText,
   saysWhenToUse,
+  setOf,
   splitSentences,
   takeFirst,
 } from "../language.ts";
@@ -33,9 +34,8 @@ function cutRules<Subject>(field: string, fix: string, read: (subject: Subject) 
       why: `Claude Code (measured: 2.1.330) silently cuts the ${field} after 4,096 characters, and the model never sees the rest.`,
       find(subject) {
         const { length } = read(subject);
-        return (
-          length > shown.characters && `A host cuts the ${field} after ${shown.characters} of ${length} characters.`
-        );
+        if (length <= shown.characters) return undefined;
+        return `A host cuts the ${field} after ${shown.characters} of ${length} characters.`;
       },
     },
     {
@@ -45,10 +45,9 @@ function cutRules<Subject>(field: string, fix: string, read: (subject: Subject) 
       why: `By its documentation Claude Code truncates the ${field} after 2 kB; other versions than the measured one may.`,
       find(subject) {
         const text = read(subject);
-        const bytes = text.length > shown.characters ? 0 : Buffer.byteLength(text);
-        return (
-          bytes > shown.bytes && `By its documentation a host cuts the ${field} after ${shown.bytes} of ${bytes} bytes.`
-        );
+        const bytes = Buffer.byteLength(text);
+        if (text.length > shown.characters || bytes <= shown.bytes) return undefined;
+        return `By its documentation a host cuts the ${field} after ${shown.bytes} of ${bytes} bytes.`;
       },
     },
   ];
@@ -197,7 +196,7 @@ function isMentionedIn(description: unknown, parameter: string): boolean {
   return new RegExp(`\\b${splitName(parameter).join("[ _-]?")}\\b`, "i").test(description.slice(0, 20_000));
 }
 
-const filler = new Set(["a", "an", "the", "this", "tool", "function", "to", "of", "for"]);
+const filler = setOf("a an the this tool function to of for");
 
 /** `reads` and `read`, `files` and `file` are the same word here. */
 function stem(word: string): string {
@@ -256,13 +255,12 @@ const hint =
   /^(?:(?:always |only |please )?(?:use|call|invoke|prefer)\b|do not|don't|never|useful|helpful|ideal|perfect|great\b)/i;
 const purpose = /\b(?:used?|call|invoke)(?: \w+){0,3} to (\w+)/i;
 const situation = /^(?:when|whenever|if|for|before|after|once|while)\b/i;
-const determiners = new Set("a an the all any one some this your its up each every multiple several new".split(" "));
-const prepositions = new Set("of for in on at from with by about to and or".split(" "));
+const determiners = setOf("a an the all any one some this your its up each every multiple several new");
+const prepositions = setOf("of for in on at from with by about to and or");
 /** Words that may precede the verb of a sentence, in addition to a punctuation mark or an adverb. */
-const leads = new Set(
-  "to and or then will can could may would should must that which it this these tool function you we i lets helps by for is are be".split(
-    " ",
-  ),
+const leads = setOf(
+  "to and or then will can could may would should must that which it this these tool function you we i lets helps by for",
+  "is are be",
 );
 
 /** Whether a sentence says what the tool does, rather than when it is used or what it is called. */

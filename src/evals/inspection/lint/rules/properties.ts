@@ -4,6 +4,7 @@ import type { SchemaLocation } from "../../../base/jsonSchema/walk.ts";
 import { splitName } from "../../../base/text/nearest.ts";
 import { quote } from "../../../base/text/text.ts";
 import { isJsonObject, type JsonObject, type Path } from "../../../base/types/json.ts";
+import { setOf } from "../language.ts";
 import { defineRules, inInput, parameterDepth, type RuleHead, type ToolSubject } from "../rule.ts";
 
 const reference = "https://json-schema.org/understanding-json-schema/reference";
@@ -178,10 +179,6 @@ const readProperty = once((location: SchemaLocation): Property => {
 
 function isFreeString({ type, schema }: Property): boolean {
   return type === "string" && !["enum", "const", "pattern", "format"].some((key) => Object.hasOwn(schema, key));
-}
-
-function setOf(...words: readonly string[]): ReadonlySet<string> {
-  return new Set(words.flatMap((some) => some.split(" ")));
 }
 
 const measures = setOf(

@@ -55,10 +55,7 @@ Answer with one JSON object and nothing else, with all keys:
 const limits = { description: 8_000, sibling: 300, siblings: 50, schema: 12_000 };
 
 /** Builds the prompt to a judge about one tool. `siblings`: the other tools, shown by name and start of description. */
-export function buildRubricRequest(
-  tool: JsonObject,
-  siblings: readonly JsonObject[],
-): { system: string; user: string; answerSchema: JsonObject } {
+export function buildRubricRequest(tool: JsonObject, siblings: readonly JsonObject[]) {
   const { name, description, inputSchema } = tool;
   const schema = JSON.stringify(inputSchema ?? {});
   const user = JSON.stringify({
@@ -77,18 +74,22 @@ export function buildRubricRequest(
 
 const cutText = (text: unknown, most: number) => (typeof text === "string" ? cut(text, most) : "");
 
-type Rubric = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "problem"; why: string };
+/** The grades of a judge, or why there are none. */
+export type Rubric = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "problem"; why: string };
+
+/** Why there are no grades: the end of a sentence about the judge, such as ` refused to answer`. */
+export const blameJudge = (why: string) => ({ kind: "problem", why: `the judge${why}` }) as const;
 
 /** Reads the answer of a judge: one JSON object, whatever stands around it. */
 export function readRubric(text: string): Rubric {
-  const fail = (why: string) => ({ kind: "problem", why: `the judge${why}` }) as const;
   const value = listJsonObjects(text).at(-1);
-  if (!value) return fail(`'s answer is not JSON: ${text.trim() === "" ? "it is empty" : showJson(cut(text, 80))}`);
+  if (!value)
+    return blameJudge(`'s answer is not JSON: ${text.trim() === "" ? "it is empty" : showJson(cut(text, 80))}`);
   const answer = rubricAnswerSchema.safeParse(value, { reportInput: true });
-  if (!answer.success) return fail(`'s answer is not as asked: ${formatIssues(answer.error)}`);
+  if (!answer.success) return blameJudge(`'s answer is not as asked: ${formatIssues(answer.error)}`);
   const grades = ids.map((rule) => ({ rule, ...answer.data[rule] }));
   const empty = grades.find(({ reason }) => reason.trim() === "");
-  return empty ? fail(` gave no reason for ${empty.rule}`) : { kind: "graded", grades };
+  return empty ? blameJudge(` gave no reason for ${empty.rule}`) : { kind: "graded", grades };
 }
 
 /** A grade of this or less is a finding. */

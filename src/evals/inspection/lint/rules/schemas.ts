@@ -19,7 +19,7 @@ import {
 } from "../../../base/jsonSchema/walk.ts";
 import { isText, quote, showValue, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
-import { collectTexts, isNamedIn, maxSearched } from "../language.ts";
+import { collectTexts, isNamedIn, maxSearched, setOf } from "../language.ts";
 import { defineRules, inInput, inSchemas, type ToolSubject, type Violation } from "../rule.ts";
 import { hints } from "./annotations.ts";
 import { findContradictions } from "./schemaContradictions.ts";
@@ -304,7 +304,7 @@ const keywordsByType: readonly (readonly [Type, readonly string[]])[] = [
 const contentKeywords = "$ref allOf anyOf oneOf additionalProperties patternProperties enum const".split(" ");
 
 /** Keywords that allow every value, or are checked without a validator. */
-const harmless = new Set("type default title description examples format deprecated readOnly writeOnly".split(" "));
+const harmless = setOf("type default title description examples format deprecated readOnly writeOnly");
 
 /**
  * Says why a default does not match its schema. Not for a schema with references, which cannot be read without those

@@ -12,6 +12,7 @@ import {
   getUnquotedDescription,
   getVerbKind,
   readText,
+  setOf,
   startsWithVerb,
   takeFirst,
 } from "../language.ts";
@@ -68,9 +69,7 @@ const bare = "([a-z][a-z0-9]*(?:_[a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)\\b(?:\\(
 const referredTo = new RegExp(`${cue} (?:the )?(?:${marked}|${bare})${notValue}`, "g");
 const calledTool = new RegExp(`\\bthe (?:${marked}|${bare}) tool\\b`, "g");
 /** The last words of names of values: `sort_by`, `order_id`, `read_only`. */
-const valueEndings = new Set(
-  "id ids by at on only to count token key url type name ref refs first last all".split(" "),
-);
+const valueEndings = setOf("id ids by at on only to count token key url type name ref refs first last all");
 
 /** Finds the names that a text calls a tool, or that follow a verb such as "use" and look like the name of a tool. */
 function findToolNames(text: string): readonly string[] {
@@ -218,8 +217,8 @@ const callsTool = (text: string, title: string) =>
   [`'${title}'`, `"${title}"`, `\`${title}\``, `${title} tool`].some((form) => text.includes(form));
 
 /** Verbs that mean the same for any object, unlike add and create for a label, or query and search for a table. */
-const sameVerbs = ["get fetch retrieve", "find search lookup", "update edit modify", "delete remove"].map(
-  (verbs) => new Set(verbs.split(" ")),
+const sameVerbs = ["get fetch retrieve", "find search lookup", "update edit modify", "delete remove"].map((verbs) =>
+  setOf(verbs),
 );
 
 /** The words of a name, the verb replaced by its group of verbs with the same meaning; undefined without words. */
@@ -310,12 +309,12 @@ const similarVerbs = [
   "update edit modify patch write set replace change",
   "delete clear remove purge wipe",
   "add create insert append",
-].map((verbs) => new Set(verbs.split(" ")));
+].map((verbs) => setOf(verbs));
 
-const prepositions = new Set("by with as in from for using via".split(" "));
+const prepositions = setOf("by with as in from for using via");
 
 /** Last words that do not identify the object of a name: the status of an order is not like that of a payment. */
-const genericHeads = new Set("id status info information details detail data list type name count all".split(" "));
+const genericHeads = setOf("id status info information details detail data list type name count all");
 
 /** Keys that two names share if a request could mean either: verb and last word, or verb group and object. */
 function listGroupKeys(name: string): readonly string[] {

@@ -1,7 +1,7 @@
 import { quote } from "../../../base/text/text.ts";
 import type { Path } from "../../../base/types/json.ts";
 import type { SkillDocument } from "../../../base/types/skill.ts";
-import { countTriggerPhrases, isEnglish, saysWhatItDoes, saysWhenNotToUse, saysWhenToUse } from "../language.ts";
+import { countTriggerPhrases, isEnglish, saysWhatItDoes, saysWhenNotToUse, saysWhenToUse, setOf } from "../language.ts";
 import { defineRules, type RuleHead, type SkillSubject } from "../rule.ts";
 
 const docs = "docs/lint-rules.md";
@@ -183,7 +183,7 @@ export const skillWordingRules = defineRules<SkillSubject>(docs, [
 /** A name in quotes before the word "skill", or without quotes between a verb such as "use" and the word "skill". */
 const skillNames =
   /[`'"]([a-z0-9]+(?:-[a-z0-9]+)*)[`'"] skill\b|\b(?:use|load|see|invoke|prefer|activate) (?:the )?([a-z0-9]+(?:-[a-z0-9]+)*) skill\b/g;
-const determiners = new Set("this that the a an any another each every one other same".split(" "));
+const determiners = setOf("this that the a an any another each every one other same");
 
 // Verbs that steps start with, except words that are nouns as often (name, file).
 const verbs =

@@ -126,7 +126,7 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
         if (Object.hasOwn(suite.dispatch ?? {}, name)) continue;
         const does = rule.name === undefined ? "search for tools" : "call other tools";
         const message = `The tool "${name}" seems to ${does}, and the suite does not say how.`;
-        yield { message, fix: `Add \`${writeDispatch({ [name]: rule })}\` to the suite.` };
+        yield { message, fix: `Add \`${writeDispatch(name, rule)}\` to the suite.` };
       }
     },
   },
