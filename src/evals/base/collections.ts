@@ -17,6 +17,11 @@ export function groupBy<T>(items: Iterable<T>, readKey: (item: T) => string): Ma
   return groups;
 }
 
+/** The words in lines, with single spaces between them. */
+export function parseWords(...lines: readonly string[]): ReadonlySet<string> {
+  return new Set(lines.flatMap((line) => line.split(" ")));
+}
+
 /** The value of a key in a map; a new one is made and added if there is none. */
 export function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   const known = map.get(key);

@@ -42,10 +42,7 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> 
   const namesServers = [options.paths, options.server, options.url, options.config].some((list) => list?.length);
   // Only a host is examined if no servers are named.
   const isHostOnly = asked.length > 0 && !namesServers;
-  const resolved = isHostOnly
-    ? { targets: [], warnings: [] }
-    : await resolveTargets(options, io, { distractors: true });
-  const { servers, warnings } = isHostOnly ? { servers: [], warnings: [] } : selectServers(resolved.targets);
+  const { servers, warnings } = isHostOnly ? { servers: [], warnings: [] } : await findServers(options, io);
   const { examined, listed } = await examineAll(servers, options, io);
   const hosts: ExaminedHost[] = [];
   for (const one of asked) hosts.push(await examineHost(one, listed, io));
@@ -63,11 +60,16 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> 
   };
   const findings = all.flatMap((one) => one.findings);
   const list = { command: "doctor", findings, problems: [], rules: [], failOn: "error" as const, exitCode };
-  const logged = [...resolved.warnings, ...warnings];
   const { lint, ask } = await describeNext(options, servers, io);
   const next = servers.length > 0 ? `Next: check the wording of the tools with ${lint}, or ${ask}.` : "";
-  printFindings(options, { report, document: () => doctorDocument(report, next), list, warnings: logged }, io);
+  printFindings(options, { report, document: () => doctorDocument(report, next), list, warnings }, io);
   return exitCode;
+}
+
+async function findServers(options: DoctorOptions, io: Io) {
+  const resolved = await resolveTargets(options, io, { distractors: true });
+  const { servers, warnings } = selectServers(resolved.targets);
+  return { servers, warnings: [...resolved.warnings, ...warnings] };
 }
 
 /** Starts, lists and calls servers. Does not throw for anything that a server does. */
@@ -97,11 +99,9 @@ async function examineAll(servers: readonly ServerTarget[], { execute, timeout }
     const healthy = resolved !== undefined && findings.every(({ severity }) => severity !== "error");
     const { startMs, about, listMs, listed, calls, notCalled } = seen;
     const tools = listed?.kind === "yes" ? listed.tools.length : undefined;
-    const called = calls.map(({ tool, outcome, ms }) => ({
-      tool,
-      answered: outcome.kind === "result" && !outcome.result.isError,
-      ms,
-    }));
+    const called = calls.map(({ tool, outcome, ms }) => {
+      return { tool, answered: outcome.kind === "result" && !outcome.result.isError, ms };
+    });
     const measured = defined({ startMs, about, listMs, tools });
     return { name, starts, ...(via !== undefined && { via }), healthy, ...measured, called, notCalled, findings };
   });

@@ -47,15 +47,8 @@ export async function observe(written: LiveSpec, settings: Settings): Promise<Ob
   try {
     const { start, about, instructions } = server;
     const startMs = start?.ms ?? performance.now() - began;
-    const connected = { kind: "yes" } as const;
-    return {
-      ...(start && { start }),
-      connected,
-      startMs,
-      about,
-      instructions,
-      ...(await listAndCall(server, settings)),
-    };
+    const session = { ...(start && { start }), connected: { kind: "yes" } as const, startMs, about, instructions };
+    return { ...session, ...(await listAndCall(server, settings)) };
   } finally {
     await server.close();
   }
@@ -94,10 +87,8 @@ async function callTools(
   const calls: Observed["calls"][number][] = [];
   const notCalled: Examined["notCalled"] = [];
   const permitted = tools.filter((tool) => explainNotCalled(tool, execute, 0, true) === undefined);
-  announceExecuted(
-    permitted.slice(0, maxCalls).map(({ name }) => name),
-    io,
-  );
+  const names = permitted.slice(0, maxCalls).map(({ name }) => name);
+  announceExecuted(names, io);
   for (const tool of tools) {
     const why = explainNotCalled(tool, execute, calls.length, server.alive());
     if (why !== undefined) {

@@ -62,9 +62,8 @@ export function doctorDocument({ servers, hosts = [], healthy, unhealthy, ok }: 
   ];
   const all = counts.filter(Boolean).join(" and ") || "no server";
   const status = ok ? `HEALTHY: ${all}` : `UNHEALTHY: ${integer(unhealthy)} of ${all}`;
-  const warnings = [...servers, ...hosts]
-    .flatMap(({ findings }) => findings)
-    .filter((one) => one.severity === "warning");
+  const found = [...servers, ...hosts].flatMap(({ findings }) => findings);
+  const warnings = found.filter(({ severity }) => severity === "warning");
   const warned = warnings.length === 0 ? "" : `, ${count(warnings.length, "warning")}`;
   const rest = ok ? warned : healthy === 0 ? "" : `; ${integer(healthy)} healthy`;
   return [
@@ -118,8 +117,7 @@ function describeServer({ about, startMs = 0, listMs = 0, tools, called, notCall
   const answered = called.filter((call) => call.answered).length;
   const calls =
     called.length === 0 ? "no tool called" : `${count(called.length, "tool")} called, ${integer(answered)} answered`;
-  const reasons = [...groupBy(notCalled, ({ why }) => why)].map(
-    ([why, own]) => `${some(own.map(({ tool }) => tool))} (${why})`,
-  );
-  return [line, `${calls}${reasons.length === 0 ? "" : `; not called: ${reasons.join("; ")}`}`];
+  const reasons = groupBy(notCalled, ({ why }) => why);
+  const skipped = [...reasons].map(([why, own]) => `${some(own.map(({ tool }) => tool))} (${why})`);
+  return [line, `${calls}${skipped.length === 0 ? "" : `; not called: ${skipped.join("; ")}`}`];
 }

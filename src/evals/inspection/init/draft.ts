@@ -107,15 +107,13 @@ export function draftCases(
   const draft = (tool: Tool, request: string, near?: NearMiss): DraftCase => {
     const { args, unfilled } = sampleArguments(tool, isUsable, near ? 1 : 0);
     const short = phraseName(tool.name, common);
+    const namesTool = (one: string) => listed.some(({ name }) => mentionsName(one.toLowerCase(), name));
     const input = [request, short, `${short.replace(/^Please/, "Can you")} for me`]
       .map((one) => say(one, args))
-      .find(
-        (one) => !inputs.has(one) && isUsable(one) && !listed.some(({ name }) => mentionsName(one.toLowerCase(), name)),
-      );
-    const id = near ? `${tool.name}-not-${near.avoid}` : tool.name;
+      .find((one) => !inputs.has(one) && isUsable(one) && !namesTool(one));
     inputs.add(input ?? "");
     return {
-      id,
+      id: near ? `${tool.name}-not-${near.avoid}` : tool.name,
       input: input ?? `Can you ${spell(tool.name)} for me?`,
       tool: tool.name,
       unfilled,
@@ -169,11 +167,7 @@ function chooseTools(tools: readonly Tool[], common: ReadonlySet<string>): reado
  * The near misses, one for each tool; pairs that differ in effect come last. Of a similar pair the tool with more words
  * is expected, if it can be.
  */
-function findNearMisses(
-  listed: readonly Tool[],
-  chosen: readonly Tool[],
-  confused: readonly ConfusedTools[],
-): NearMiss[] {
+function findNearMisses(listed: readonly Tool[], chosen: readonly Tool[], confused: readonly ConfusedTools[]) {
   const expectable = new Map(chosen.map((tool) => [tool.name, tool]));
   const found: NearMiss[] = [];
   const differ = ({ a, b }: { a: string; b: string }) => Number(differInEffect(a, b));
@@ -194,9 +188,7 @@ function findNearMisses(
 
 /** A request with the arguments of the call that it asks for: `Please read a file, with path "notes.txt"`. */
 function say(request: string, args: JsonObject): string {
-  const named = Object.entries(args).map(([name, value]) =>
-    value === true ? spell(name) : `${spell(name)} ${show(value)}`,
-  );
+  const named = Object.entries(args).map(([name, value]) => spell(name) + (value === true ? "" : ` ${show(value)}`));
   return named.length === 0 ? request : `${request}, with ${named.join(" and ")}`;
 }
 
@@ -218,11 +210,14 @@ function phraseName(name: string, common: ReadonlySet<string>): string {
   return ["Please", verb, ...own.filter((word) => word !== verb)].join(" ");
 }
 
+const introductions = [
+  /^(?:this|the) (?:tool|function|command|endpoint)\b *(?:is used to|allows you to|lets you|will|can)? */i,
+  /^(?:use (?:this|it)(?: tool)? (?:to|for|when you need to)|tool (?:to|for|that)|allows you to) +/i,
+];
+
 /** The first sentence of the description as a request, or the words of the name if that is none. */
-export function makeRequest(
-  { name, description = "" }: Pick<Tool, "name" | "description">,
-  common: ReadonlySet<string> = new Set(),
-): string {
+export function makeRequest(tool: Pick<Tool, "name" | "description">, common: ReadonlySet<string> = new Set()): string {
+  const { name, description = "" } = tool;
   // A word in angle brackets would be a placeholder.
   const plain = description.slice(0, 2000).replace(/<([\w -]+)>/g, "$1");
   const line = squeeze(plain.replace(/[`*#]/g, ""));
@@ -230,13 +225,7 @@ export function makeRequest(
   const sentence = (/^.*?(?<!\b(?:e\.g|i\.e))[.!?:;](?= |$)/.exec(line)?.[0] ?? line)
     .replace(examples, "")
     .replace(/[.!?:;]$/, "");
-  const bare = sentence
-    .replace(
-      /^(?:this|the) (?:tool|function|command|endpoint)\b *(?:is used to|allows you to|lets you|will|can)? */i,
-      "",
-    )
-    .replace(/^(?:use (?:this|it)(?: tool)? (?:to|for|when you need to)|tool (?:to|for|that)|allows you to) +/i, "");
-  const [verb = "", ...rest] = bare.split(" ");
+  const [verb = "", ...rest] = introductions.reduce((left, one) => left.replace(one, ""), sentence).split(" ");
   const first = toImperative(verb.toLowerCase());
   const isThirdPerson = first !== verb.toLowerCase();
   const isVerb = startsWithVerb(splitName(first)) || (isThirdPerson && determiners.test(rest[0] ?? ""));

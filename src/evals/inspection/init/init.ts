@@ -22,15 +22,7 @@ import { findRegisteredServers } from "../findServers.ts";
 import { describeToolList } from "../lint/collect.ts";
 import { runRules } from "../lint/rule.ts";
 import { rules } from "../lint/rules/index.ts";
-import {
-  findSuites,
-  resolveTargets,
-  type ServerTarget,
-  type SkillsTarget,
-  type Target,
-  type TargetOptions,
-  type ToolListTarget,
-} from "../targets.ts";
+import { findSuites, resolveTargets, type Source, type Target, type TargetOptions } from "../targets.ts";
 import { listSource } from "../tools.ts";
 import { type Draft, draftCases } from "./draft.ts";
 import { type Drafted, describeEffects, describeSize, listFindings, listMixedUp, listNext } from "./report.ts";
@@ -45,9 +37,6 @@ export type InitOptions = Pick<TargetOptions, "server" | "url" | "transport" | "
   /** A file with the tools behind dispatchers. */
   catalog?: string | undefined;
 };
-
-/** What a suite can be about: a server, or a list in a file. */
-type Source = ServerTarget | ToolListTarget;
 
 /**
  * `evals init`: shows what can be said of a server's tools without a model, and drafts a suite for them, or of skills and
@@ -113,10 +102,8 @@ async function initTools(source: Source, options: InitOptions, io: Io): Promise<
   const items = (listed.items as readonly Json[]).filter(isJsonObject);
   const dispatch = recognizeDispatchers(items);
   // A call of a dispatcher counts as one of the tool inside, so that is what a case expects.
-  const askable = [
-    ...tools.filter((tool) => !Object.hasOwn(dispatch, tool.name)),
-    ...(await listBehind(dispatch, tools, options.catalog, io)),
-  ];
+  const own = tools.filter((tool) => !Object.hasOwn(dispatch, tool.name));
+  const askable = [...own, ...(await listBehind(dispatch, tools, options.catalog, io))];
   const draft = draftCases(askable, (line) => !holdsSecret(line, io));
   const toProject = `${relative(dirname(resolve(io.cwd, file)), io.cwd) || "."}/`;
   const { server, variables } = await describeServer(source, toProject, io);
@@ -143,12 +130,7 @@ function describeDraft(file: string, { cases }: Draft, askable: number): string 
 }
 
 /** The tools behind dispatchers: those of the catalog, or those that the enum of a schema names. */
-async function listBehind(
-  dispatch: DispatchRules,
-  tools: readonly Tool[],
-  catalog: string | undefined,
-  io: Io,
-): Promise<readonly Tool[]> {
+async function listBehind(dispatch: DispatchRules, tools: readonly Tool[], catalog: string | undefined, io: Io) {
   if (catalog === undefined) return tools.flatMap((tool) => listChoices(tool, dispatch[tool.name]?.name));
   if (Object.keys(dispatch).length === 0)
     throw usageError("No tool of the server seems to call those of the catalog.", "Leave out --catalog.");
@@ -161,10 +143,8 @@ function listChoices({ inputSchema }: Tool, path: string | undefined): Tool[] {
   return names.flatMap((name) => (typeof name === "string" ? [{ name, inputSchema: { type: "object" } }] : []));
 }
 
-type Chosen = { source?: Source | undefined; skills: SkillsTarget[] };
-
 /** What is named; else the server and the skills of the project. Undefined if the user cancels. */
-async function chooseTargets(options: InitOptions, io: Io): Promise<Chosen | undefined> {
+async function chooseTargets(options: InitOptions, io: Io) {
   const { target, server, url, transport, config, name } = options;
   const isNamed = [target, server, url, config].some((one) => one !== undefined);
   const given = { server, url, transport, config, name, paths: target === undefined ? [] : [target] };
@@ -174,7 +154,7 @@ async function chooseTargets(options: InitOptions, io: Io): Promise<Chosen | und
   if (suite) throw usageError(`"${target}" is a suite already.`, "Ask its cases with `evals run`.");
   const skills = found.targets.filter((one) => one.kind === "skills");
   const [only, ...others] = sources;
-  if (!only && skills.length > 0) return { skills };
+  if (!only && skills.length > 0) return { source: undefined, skills };
   if (!only)
     throw usageError(
       "No server is named, and none was found in the files of hosts or in package.json.",
@@ -201,19 +181,17 @@ const nameSource = (source: Source) =>
  * The skills that a run finds here, and the servers in the configuration files of hosts, or that of the package. Those of the
  * user count only if nothing else is found.
  */
-async function findTargets(name: string[] | undefined, io: Io): Promise<{ targets: Target[] }> {
+async function findTargets(name: string[] | undefined, io: Io) {
   const { roots } = await findSkillFolders({}, io);
   const { skills } = await discoverSkills(roots, { cwd: io.cwd });
   const folders = [...new Set(skills.map(({ file }) => dirname(dirname(file))))];
   const files = new Set((await findRegisteredServers(io)).map(({ file }) => file));
   const config = [...files].filter((file) => folders.length === 0 || !isAbsolute(file));
   const own = config.length > 0 ? [] : await findOwnServer(io);
-  await requireTrust(
-    own.map((text) => ({ kind: "program", text, file: "package.json" })),
-    io,
-  );
-  const { targets } =
-    config.length + own.length > 0 ? await resolveTargets({ config, name, server: own }, io) : { targets: [] };
+  const claims = own.map((text) => ({ kind: "program" as const, text, file: "package.json" }));
+  await requireTrust(claims, io);
+  const isFound = config.length + own.length > 0;
+  const { targets } = isFound ? await resolveTargets({ config, name, server: own }, io) : { targets: [] };
   return { targets: [...targets, ...folders.map((dir): Target => ({ kind: "skills", dir }))] };
 }
 
@@ -260,13 +238,9 @@ async function writeWorkflow(io: Io): Promise<Block[]> {
   const { content, secrets, add } = await renderWorkflow(texts, io);
   const file = locateWorkflow(io.cwd);
   await write(file, content, io);
+  const needed = "It needs tool-evals as a dependency. Add it, and commit the lock file:";
   return [
     text(`Wrote ${file}. Add to the repository's secrets: ${secrets.join(", ")}.`),
-    list(
-      "step",
-      add === undefined
-        ? []
-        : [{ text: "It needs tool-evals as a dependency. Add it, and commit the lock file:", command: add }],
-    ),
+    list("step", add === undefined ? [] : [{ text: needed, command: add }]),
   ];
 }

@@ -105,12 +105,8 @@ async function openSkills(packages: readonly string[], options: QueriesOptions, 
 async function openSuite(options: QueriesOptions, io: Io): Promise<Drafts[]> {
   const { path, writer, from, replace = [] } = options;
   const { suites } = await selectSuites({ paths: path === undefined ? [] : [path] }, io);
-  if (suites.every(({ name }) => name.startsWith(skillEntryName(""))))
-    return await openSkills(
-      suites.map(({ file }) => dirname(dirname(file))),
-      options,
-      io,
-    );
+  const folders = suites.map(({ file }) => dirname(dirname(file)));
+  if (suites.every(({ name }) => name.startsWith(skillEntryName("")))) return await openSkills(folders, options, io);
   const isReview = path === undefined && writer === undefined && !from;
   const drafted = isReview ? suites.find(({ unreviewed = [] }) => unreviewed.length > 0) : undefined;
   const suite = drafted ?? pickSuite(suites, undefined);
@@ -179,12 +175,7 @@ async function listTools(suite: Suite, io: Io): Promise<readonly Tool[]> {
  * The pairs of tools or skills that a model took for each other in the latest run of suites, the most frequent first.
  * `labels`: their names by what a record calls them.
  */
-async function listConfused(
-  suites: readonly string[],
-  labels: ReadonlyMap<string, string>,
-  out: string,
-  io: Io,
-): Promise<ConfusedTools[]> {
+async function listConfused(suites: readonly string[], labels: ReadonlyMap<string, string>, out: string, io: Io) {
   for await (const { dir, manifest } of listRecords("run", resolve(io.cwd, out))) {
     if (!manifest.suites.some(({ name }) => suites.includes(name))) continue;
     const pairs = new Ranking<ConfusedTools>();
@@ -202,11 +193,8 @@ const decisions = ["keep", "edit", "drop"] as const;
 
 /** Shows each draft and takes a decision. A cancelled prompt stops the review; of a text it goes back to the decision. */
 async function review(ids: readonly string[], drafts: Drafts, next: string, io: Io): Promise<ExitCode> {
-  io.err(
-    printableLines(
-      `${count(ids.length, "query")} of ${drafts.file} to review. Ctrl-C stops, and keeps what is decided.`,
-    ),
-  );
+  const all = `${count(ids.length, "query")} of ${drafts.file} to review`;
+  io.err(printableLines(`${all}. Ctrl-C stops, and keeps what is decided.`));
   const done = { keep: 0, edit: 0, drop: 0 };
   const choices = decisions.map((value) => ({ value, label: capital(value) }));
   for (let at = 0; at < ids.length; ) {

@@ -86,12 +86,10 @@ export function describeEffects(tools: readonly Tool[]): Block {
 /** Every host of a profile puts the name of the server in front, so that no two names are the same. */
 function describeClashes(tools: readonly Tool[]): string | undefined {
   const hosts = groupBy(tools, ({ name }) => listHostsWithTool(name).join(", "));
-  const clashes = [...hosts].flatMap(([titles, same]) =>
-    titles === "" ? [] : [`${same.map(({ name }) => name).join(", ")} (${titles})`],
-  );
-  return clashes.length === 0
-    ? undefined
-    : `Hosts have tools of the same name: ${clashes.join("; ")}. They list both, yours with the server's name in front, and a model may call either.`;
+  hosts.delete("");
+  if (hosts.size === 0) return undefined;
+  const clashes = [...hosts].map(([titles, same]) => `${same.map(({ name }) => name).join(", ")} (${titles})`);
+  return `Hosts have tools of the same name: ${clashes.join("; ")}. They list both, yours with the server's name in front, and a model may call either.`;
 }
 
 const maxRules = 5;
@@ -123,13 +121,11 @@ export function listNext(command: string, found: readonly OfferedModel[], [first
   const items = found.map((one): Item => {
     return { text: `${one.reason}: ${price(one)}`, command: `${command} ${one.flags}` };
   });
+  const small = "Without a key: a small model, 1.1 GB once, which says little about a large one";
   if (items.length === 0 && first)
     items.push(
       { text: `With ANTHROPIC_API_KEY: ${price(first)}`, command: `${command} ${first.flags}` },
-      {
-        text: "Without a key: a small model, 1.1 GB once, which says little about a large one",
-        command: `${command} -m local`,
-      },
+      { text: small, command: `${command} -m local` },
       { text: "OPENAI_API_KEY, Ollama, LM Studio, llama.cpp and vLLM are offered once they are found." },
     );
   return [text("Next: correct the queries, then ask a model."), list("model", items)];

@@ -72,11 +72,7 @@ export async function initSkills(target: SkillsTarget, io: Io): Promise<Drafted>
  * Queries that the skill is for, and near misses: those of the skills for which it was loaded or which are the most similar,
  * and what only sounds like it.
  */
-export function draftSkillCases(
-  skill: SkillPackage,
-  all: readonly SkillPackage[],
-  confused: readonly ConfusedTools[] = [],
-): DraftCase[] {
+export function draftSkillCases(skill: SkillPackage, all: readonly SkillPackage[], confused: ConfusedTools[] = []) {
   const own = listRequests(skill);
   const weights = weighWords(all.map(toToolText));
   const [mine] = weights.slice(all.indexOf(skill));
@@ -87,12 +83,8 @@ export function draftSkillCases(
   const others = [...all.entries()]
     .filter(([, other]) => other !== skill)
     .sort(([a, one], [b, other]) => mistakes(other) - mistakes(one) || similarity(b) - similarity(a))
-    .flatMap(([, other]) =>
-      listRequests(other)
-        .slice(0, 1)
-        .map((input) => ({ input, tool: other.name, ...near })),
-    )
-    .filter(({ input }) => !own.includes(input));
+    .map(([, other]) => ({ input: listRequests(other)[0] ?? "", tool: other.name, ...near }))
+    .filter(({ input }) => input !== "" && !own.includes(input));
   const words = splitName(skill.folder).join(" ");
   const misses = [
     ...others.slice(0, 2),
@@ -102,7 +94,7 @@ export function draftSkillCases(
     { input: "Thanks, that is all for today" },
   ].slice(0, Math.max(3, minQueries - own.length));
   const steps = skill.document.steps.slice(0, maxSteps).map(({ text }) => text);
-  return [...own.map((input) => ({ input, tool: skill.name })), ...misses].map((one, at) => {
+  return [...own.map((input) => ({ input, tool: skill.name })), ...misses].map((one, at): DraftCase => {
     const id = at < own.length ? `${skill.folder}-${at + 1}` : `${skill.folder}-near-miss-${at + 1 - own.length}`;
     return { ...one, id, skill: skill.name, steps, unfilled: [] };
   });

@@ -6,12 +6,12 @@ import { isSecretName } from "../../base/secrets/recognize.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { visible, wrap } from "../../base/text/display.ts";
 import { cut } from "../../base/text/text.ts";
-import { formatProblem, usageError } from "../../base/types/errors.ts";
+import { printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { DispatchRules, ServerSpec } from "../../base/types/suiteFile.ts";
 import { maxBytes, readNamed } from "../../input/parsing/read.ts";
 import { resolveServer } from "../../servers/spec.ts";
-import type { ServerTarget, ToolListTarget } from "../targets.ts";
+import type { Source } from "../targets.ts";
 import type { Draft, DraftCase } from "./draft.ts";
 
 /** `toProject`: the path from the suite's folder to the project, such as `../`. `catalog` is relative to the suite. */
@@ -90,10 +90,8 @@ export class Drafts {
   ) {
     const path = resolve(io.cwd, file);
     this.#document = parseDocument(existsSync(path) ? readNamed(file, path, { limit: maxBytes }) : '{ "evals": [] }');
-    if (!isSeq(this.#cases))
-      throw usageError('Queries are drafted below "cases" or "evals" in YAML or JSON alone.', "Name such a file.", {
-        file,
-      });
+    const message = 'Queries are drafted below "cases" or "evals" in YAML or JSON alone.';
+    if (!isSeq(this.#cases)) throw usageError(message, "Name such a file.", { file });
   }
 
   /** The ids of the cases that nobody reviewed, in the order of the suite. */
@@ -184,12 +182,10 @@ function explainCase({ tool = "", avoid, unfilled, by }: Omit<DraftCase, "id" | 
   const shared = avoid && avoid.shared.length > 0 ? ` (both are about: ${avoid.shared.map(quoteText).join(", ")})` : "";
   const missing = unfilled.map(quoteText).join(", ");
   return [
-    ...(by === undefined ? [] : [`By ${quoteText(by)}.`]),
-    ...(avoid
-      ? [`Near miss: for ${quoteText(tool)}, but ${quoteText(avoid.tool)} could be taken for it${shared}.`]
-      : []),
-    ...(missing === "" ? [] : [`The query also has to say: ${missing} (required by ${quoteText(tool)}).`]),
-  ];
+    by !== undefined && `By ${quoteText(by)}.`,
+    avoid && `Near miss: for ${quoteText(tool)}, but ${quoteText(avoid.tool)} could be taken for it${shared}.`,
+    missing !== "" && `The query also has to say: ${missing} (required by ${quoteText(tool)}).`,
+  ].filter((note) => typeof note === "string");
 }
 
 /** Foreign text on one line of a comment. */
@@ -209,11 +205,7 @@ type DescribedServer = { server: ServerSpec; variables: Readonly<Record<string, 
  * URL with references to environment variables in place of known secrets, and of the literal values in a configuration of
  * the user.
  */
-export async function describeServer(
-  target: ServerTarget | ToolListTarget,
-  toProject: string,
-  io: Io,
-): Promise<DescribedServer> {
+export async function describeServer(target: Source, toProject: string, io: Io): Promise<DescribedServer> {
   if (target.kind === "tool list") return { server: { tools: `${toProject}${target.file}` }, variables: {} };
   const { server, registration } = target;
   const inside = registration && relative(io.cwd, registration.host.path);
@@ -266,5 +258,5 @@ export function warnOfVariables(file: string, variables: DescribedServer["variab
   if (names.length === 0) return;
   const message = `${file} has ${names.map((name) => `\${${name}}`).join(", ")} in place of ${names.length === 1 ? "a value" : "values"} of the server that may be secret.`;
   const hint = unset.length > 0 && `Set ${unset.join(", ")} in the environment before you run the suite.`;
-  io.err(`${formatProblem({ severity: "warning", message, ...(hint && { hint }) })}\n`);
+  printProblem(io)({ severity: "warning", message, ...(hint && { hint }) });
 }

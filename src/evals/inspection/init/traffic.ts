@@ -83,18 +83,14 @@ const spanLine = z.object({
 export function draftFromTraffic(
   paths: readonly string[],
   tools: readonly Tool[],
-  {
-    names,
-    known,
-    isUsable,
-  }: { names: readonly string[]; known: readonly KnownQuery[]; isUsable(text: string): boolean },
+  options: { names: readonly string[]; known: readonly KnownQuery[]; isUsable(text: string): boolean },
   io: Pick<Io, "cwd">,
 ): { cases: DraftCase[]; report: string } {
+  const { names, known, isUsable } = options;
   const prefixes = new Set<string>();
   const usable = tools.filter(({ name }) => isUsable(name));
-  const sessions = paths
-    .flatMap((path) => readSessions(path, io))
-    .map((events) => toExchanges(events, usable, prefixes));
+  const read = paths.flatMap((path) => readSessions(path, io));
+  const sessions = read.map((events) => toExchanges(events, usable, prefixes));
   const own = sessions.filter((exchanges) => exchanges.some(({ calls }) => calls.length > 0));
   const leftOut = { "with a secret": 0, "without a context": 0, "too long": 0, "like another": 0 };
   const proposed = own.flatMap(proposeCases).flatMap(({ isFirst, ...one }) => {
@@ -243,11 +239,7 @@ function proposeCases(exchanges: readonly Exchange[]): (Omit<DraftCase, "id"> & 
 }
 
 /** Why a text is no query; a later text of a conversation, if it is short, needs those before it. */
-function refuse(
-  query: string,
-  isFirst: boolean,
-  isUsable: (text: string) => boolean,
-): "with a secret" | "without a context" | "too long" | undefined {
+function refuse(query: string, isFirst: boolean, isUsable: (text: string) => boolean) {
   const words = query.split(/\s+/);
   if (query.length > maxQuery) return "too long";
   if (!isUsable(query) || words.some((word) => looksRandom(word.replace(uuid, "")))) return "with a secret";
@@ -272,10 +264,9 @@ const anyPersonal = new RegExp(personal.map(([{ source }]) => `(${source})`).joi
 
 /** Replaces addresses, numbers of people and accounts, and the given names by examples that read alike. */
 export function replacePersonalData(query: string, names: readonly string[]): string {
-  const replaced = query.replace(
-    anyPersonal,
-    (found, ...groups) => personal[groups.findIndex((group) => group !== undefined)]?.[1] ?? found,
-  );
+  const replace = (found: string, ...groups: unknown[]) =>
+    personal[groups.findIndex((group) => group !== undefined)]?.[1] ?? found;
+  const replaced = query.replace(anyPersonal, replace);
   return names.reduce((one, name, at) => {
     const written = name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
     const word = new RegExp(`(?<![\\p{L}\\p{N}])${written}(?![\\p{L}\\p{N}])`, "giu");
@@ -286,12 +277,11 @@ export function replacePersonalData(query: string, names: readonly string[]): st
 /** At most 30 cases: in turn one for each tool, those with near misses first. */
 function chooseCases(proposed: readonly Omit<DraftCase, "id">[]): DraftCase[] {
   const none = proposed.filter(({ tool }) => tool === undefined).slice(0, maxNoTool);
-  const groups = [
-    ...groupBy(
-      proposed.filter(({ tool }) => tool !== undefined),
-      ({ tool = "" }) => tool,
-    ),
-  ].map(([, own]) => own.toSorted((a, b) => Number(b.avoid !== undefined) - Number(a.avoid !== undefined)));
+  const asked = proposed.filter(({ tool }) => tool !== undefined);
+  const isPlain = ({ avoid }: Omit<DraftCase, "id">) => Number(avoid === undefined);
+  const groups = [...groupBy(asked, ({ tool = "" }) => tool).values()].map((own) =>
+    own.toSorted((a, b) => isPlain(a) - isPlain(b)),
+  );
   const chosen: DraftCase[] = [];
   for (let round = 0; round < maxCases; round++) {
     for (const own of groups) {

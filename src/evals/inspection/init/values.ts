@@ -1,3 +1,4 @@
+import { parseWords } from "../../base/collections.ts";
 import { getNumber, getSingleType, listRequired } from "../../base/jsonSchema/keywords.ts";
 import { compileSchema } from "../../base/jsonSchema/validate.ts";
 import { isSecretName } from "../../base/secrets/recognize.ts";
@@ -73,9 +74,7 @@ const formats: Readonly<Record<string, TextKind>> = {
 };
 
 /** Kinds that say little: what a description says of the form counts more. */
-const vague: ReadonlySet<TextKind> = new Set(
-  (["search", "expression", "code", "pattern", "prose", "name", "title", "time", "city"] as const).values(),
-);
+const vague = parseWords("search expression code pattern prose name title time city");
 /** Last words of names of choices, which only an enumeration or a description can list. */
 const choiceNames = /^(?:type|kind|mode|format|method|status|state|level|order|units?|style|action|operation)$/;
 /** Things whose names cannot be made up, in the description of a parameter `name`. */
@@ -137,10 +136,7 @@ const numberKinds: readonly (readonly [words: RegExp, values: readonly number[]]
 ];
 
 /** Keywords that no value made up here can violate, so that most schemas need not be compiled. */
-const harmless = new Set(["type", "title", "description", "default", "examples", "enum", "const"]);
-
-/** Plausible arguments. `unfilled`: required parameters for which no value fits. */
-type SampledArguments = { args: JsonObject; unfilled: string[] };
+const harmless = parseWords("type title description default examples enum const");
 
 /**
  * Makes up values for the required parameters of a tool: those that its schema gives (constants, examples, defaults,
@@ -150,15 +146,14 @@ type SampledArguments = { args: JsonObject; unfilled: string[] };
  * @param isUsable whether a text may be written to a file, which a text with a secret may not
  * @param skip how many of the values that fit are passed over, for a second query
  */
-export function sampleArguments(tool: Tool, isUsable: (text: string) => boolean, skip = 0): SampledArguments {
+export function sampleArguments(tool: Tool, isUsable: (text: string) => boolean, skip = 0) {
   const parameters = listParameters(tool.inputSchema);
   const args: JsonObject = {};
   const unfilled: string[] = [];
   for (const name of listRequired(tool.inputSchema)) {
     const used = new Set(Object.values(args).map((value) => JSON.stringify(value)));
-    const fitting = listFitting(name, parameters.get(name), tool).filter((one) =>
-      isUsable(`${name} ${JSON.stringify(one)}`),
-    );
+    const all = listFitting(name, parameters.get(name), tool);
+    const fitting = all.filter((one) => isUsable(`${name} ${JSON.stringify(one)}`));
     const value = fitting.find((one, at) => at >= skip && !used.has(JSON.stringify(one))) ?? fitting[0];
     if (value === undefined) unfilled.push(name);
     else args[name] = value;
@@ -247,9 +242,8 @@ function findKind(words: readonly string[], said: string, tool: Tool): TextKind 
  * first of a list: `duration` in "Possible values are: duration, distance".
  */
 function readExample(description: string): string | undefined {
-  const quoted = /\b(?:e\.g\.?|for example|such as)[,:]? +(?:"([^"\n]{1,60})"|'([^'\n]{1,60})'|`([^`\n]{1,60})`)/i.exec(
-    description,
-  );
+  const inQuotes = /\b(?:e\.g\.?|for example|such as)[,:]? +(?:"([^"\n]{1,60})"|'([^'\n]{1,60})'|`([^`\n]{1,60})`)/i;
+  const quoted = inQuotes.exec(description);
   if (quoted) return quoted.slice(1).find((one) => one !== undefined && !/YYYY|HH/.test(one));
   const plain =
     /\b(?:e\.g\.?|for example)[,:]? +(?!(?:an?|the|this|that|if|when|to)\b)([\w/@+][^\s,;()]*(?: [^\s,;()]+){0,2}?)(?=[,;)\n]|\.?\s*$|\.\s|\s\()/i;

@@ -3,7 +3,7 @@ import { join, posix, resolve } from "node:path";
 import { stringify } from "yaml";
 import { readRegularFile } from "../../base/files/files.ts";
 import type { Io } from "../../base/types/io.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
+import { isJsonObject, type JsonObject, parseJsonText } from "../../base/types/json.ts";
 import { folderInRepository } from "../../input/parsing/folders.ts";
 import { listRepositoryFolders } from "../../input/skills/hosts.ts";
 
@@ -27,9 +27,7 @@ export async function renderWorkflow(files: readonly string[], { cwd }: Pick<Io,
   const manager = await findManager(folders);
   const { scripts, dependencies, devDependencies } = await readPackage(cwd);
   const home = folders.find((dir) => existsSync(join(dir, "node_modules/tool-evals"))) ?? cwd;
-  const found = files.flatMap((text) =>
-    [...text.matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)/g)].map(([, name = ""]) => name),
-  );
+  const found = [...files.join("\n").matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)/g)].map(([, name = ""]) => name);
   const variables = [...new Set(["ANTHROPIC_API_KEY", ...found])];
   const steps: Step[] = [
     { uses: "actions/checkout@v7" },
@@ -113,10 +111,6 @@ async function findManager(folders: readonly string[]): Promise<Manager> {
 
 /** The `package.json` of a project; empty if there is none. */
 export async function readPackage(cwd: string): Promise<JsonObject> {
-  try {
-    const content = JSON.parse(await readRegularFile(resolve(cwd, "package.json"))) as Json;
-    return isJsonObject(content) ? content : {};
-  } catch {
-    return {};
-  }
+  const content = parseJsonText(await readRegularFile(resolve(cwd, "package.json")).catch(() => ""));
+  return isJsonObject(content) ? content : {};
 }

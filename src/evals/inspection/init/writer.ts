@@ -65,11 +65,8 @@ async function agreeToCost(queries: number, model: AskedModel, { yes, budget }: 
   const { baseUrl } = model.settings;
   const isFree = each === 0 || (typeof baseUrl === "string" && isLocal(new URL(baseUrl).hostname));
   const price = isFree ? "free" : aboutCost(multiplyCost(queries, each), model.id);
-  io.err(
-    printableLines(
-      `${count(queries, "query")} to write with ${model.id}, a request each: ${price}. No tool is executed.`,
-    ),
-  );
+  const work = `${count(queries, "query")} to write with ${model.id}, a request each`;
+  io.err(printableLines(`${work}: ${price}. No tool is executed.`));
   if (isFree || yes || budget !== undefined) return true;
   if (!io.prompts) throw usageError("This calls a paid model.", "Add --yes, or set a maximum cost with --budget.");
   return await askConsent("Continue?", io);
@@ -143,11 +140,8 @@ const isCode = (value: string) => /^(?:select|insert|update|delete|create)\s|^[[
 const maxDescription = 400;
 
 /** The request for one query. It is short and plain, because small models follow no long instructions. */
-function describeTask(
-  { input, skill, tool, args = {}, avoid }: DraftCase,
-  { tools, toolless }: Surroundings,
-  failed: string,
-): string {
+function describeTask(one: DraftCase, { tools, toolless }: Surroundings, failed: string): string {
+  const { input, skill, tool, args = {}, avoid } = one;
   const find = (of: string | undefined) => tools.find(({ name }) => name === of);
   const [own, near] = [find(tool), find(avoid?.tool)?.description?.slice(0, 200)];
   const said = listValues(Object.values(args));

@@ -1,4 +1,4 @@
-import { once } from "../../base/collections.ts";
+import { once, parseWords } from "../../base/collections.ts";
 import type { Json, JsonObject, Path } from "../../base/types/json.ts";
 import verbs from "./verbs.json" with { type: "json" };
 
@@ -18,11 +18,6 @@ export const readText = (value: unknown): string => (typeof value === "string" ?
 /** The names of unvalidated tools, where they have one. */
 export const listNames = (tools: readonly JsonObject[]): string[] =>
   tools.flatMap(({ name }) => (typeof name === "string" ? [name] : []));
-
-/** A set of the words in these lines. */
-export function setOf(...lines: readonly string[]): ReadonlySet<string> {
-  return new Set(lines.flatMap((line) => line.split(" ")));
-}
 
 /** Whether the description of a tool explains a parameter: in a list of parameters, or marked as code. */
 export function isNamedIn(description: unknown, parameter: string): boolean {
@@ -118,13 +113,13 @@ const kinds = new Map(
 );
 
 /** Words that are often nouns as the first word of a name, if one of `plainVerbs` follows. */
-const ambiguous = setOf(
+const ambiguous = parseWords(
   "book bookmark branch cache call chat comment commit draft email fork group index issue label link log mail map",
   "match message note order patch post process profile project prompt query quote record report request research review",
   "route sample schedule score share sign step store stream style tag test trace track transfer trend",
   "trigger type vote",
 );
-const plainVerbs = setOf("add check create delete fetch find get insert lookup remove send set update");
+const plainVerbs = parseWords("add check create delete fetch find get insert lookup remove send set update");
 
 /** The kind of a verb in its base form; undefined for any other word. */
 export function getVerbKind(word: string): keyof typeof verbs | undefined {
@@ -135,7 +130,7 @@ export function getVerbKind(word: string): keyof typeof verbs | undefined {
   return /^\w{3,}(?:ify|i[sz]e)$/.test(word) && !notVerbs.has(word) ? "changes" : undefined;
 }
 
-const notVerbs = setOf("size resize franchise expertise merchandise enterprise exercise premise promise noise");
+const notVerbs = parseWords("size resize franchise expertise merchandise enterprise exercise premise promise noise");
 
 /** Whether a name, as lower-case words, starts with a verb: `route_request` does, `order_get` and `tabs` do not. */
 export function startsWithVerb(name: readonly string[]): boolean {
@@ -159,10 +154,10 @@ export function listBaseForms(word: string): readonly string[] {
   return [word, ...stems.flatMap((stem) => [stem, `${stem}e`, `${stem}y`, stem.replace(/(.)\1$/, "$1")])];
 }
 
-const english = setOf(
+const english = parseWords(
   "a an and are as at be by can for from if in into is it its not of on or that the then this to use when with you",
 );
-const foreign = setOf(
+const foreign = parseWords(
   "aus das dem den der die ein eine einen für ist mit nicht oder und wenn zu del el en es la las los para por que se",
   "sin un una y cuando au aux ce dans de des du est et le les ou pour sur une che di il per quando della com da do não",
   "os uma het een van voor niet met",

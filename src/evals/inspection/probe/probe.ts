@@ -6,7 +6,7 @@ import { EvalsError, type ExitCode, exitCodes, type Problem, usageError } from "
 import { matchesPattern, type Profile, type Settings, type Severity } from "../../base/types/finding.ts";
 import { defaultPolicy, type ExecutionPolicy, isWithin } from "../../base/types/flagValues.ts";
 import { askConsent, type Io, isCi } from "../../base/types/io.ts";
-import { canonicalJson, isJsonObject, type JsonObject } from "../../base/types/json.ts";
+import { canonicalJson, isJsonObject, type JsonObject, parseJsonText } from "../../base/types/json.ts";
 import { isCallable, type OfferedTool } from "../../base/types/tool.ts";
 import { isUnavailable, suggestDoctor } from "../../experiments/workspace/cases.ts";
 import { count, some } from "../../reports/format.ts";
@@ -96,15 +96,13 @@ function planJob(server: ServerTarget, settings: readonly Settings[], options: P
   const { timeout, profile } = options;
   const { suites } = server;
   const strictest = suites.find(({ execute }) => suites.every((other) => isWithin(execute, other.execute)));
+  const own = suites.map(({ lint = {} }) => defined(lint));
   const limits = `${profile ? ` --profile ${profile}` : ""}${timeout === defaultTimeout ? "" : ` --timeout ${timeout}`}`;
   return {
     server,
     execute: options.execute ?? strictest?.execute ?? (suites.length > 0 ? "never" : defaultPolicy),
     flags: server.flags + limits,
-    settings: mergeSettings(
-      settings,
-      suites.map(({ lint = {} }) => defined(lint)),
-    ),
+    settings: mergeSettings(settings, own),
   };
 }
 
@@ -168,11 +166,9 @@ async function askForConsent(opened: readonly Opened[], { yes }: ProbeOptions, i
   for (const one of planned) {
     const names = listCalled(one);
     const calls = sumOf(one.plan, ({ probes }) => sumOf(probes, (probe) => probe.calls(probe.base).length));
-    io.err(
-      printableLines(
-        `Probing ${one.report.server}: ${count(calls, "call")} of ${count(names.length, "tool")} (${some(names, 20)}), and at most ${maxRepeats} more for each finding.`,
-      ),
-    );
+    const all = `${count(calls, "call")} of ${count(names.length, "tool")} (${some(names, 20)})`;
+    const more = `at most ${maxRepeats} more for each finding`;
+    io.err(printableLines(`Probing ${one.report.server}: ${all}, and ${more}.`));
   }
   if (planned.length === 0 || yes || isCi(io.env)) return;
   const answer = await askConsent("Make these calls?", io);
@@ -204,17 +200,12 @@ type Probed = { server?: ServerReport; problems: readonly Problem[] };
 
 /** The problem of a server without a called tool, which must not pass. */
 function nothingCalled({ server, skipped }: ServerReport): Problem {
-  const [message, hint] =
-    skipped.length === 0
-      ? [
-          `"${server}" lists no tool to probe.`,
-          "Check that it is the right server, and that --tool matches one of its tools.",
-        ]
-      : [
-          `No tool of "${server}" was called.`,
-          "Annotate tools that only read as read-only, or name with --tool those that may be called.",
-        ];
-  return { severity: "error", message, hint };
+  if (skipped.length === 0) {
+    const hint = "Check that it is the right server, and that --tool matches one of its tools.";
+    return { severity: "error", message: `"${server}" lists no tool to probe.`, hint };
+  }
+  const hint = "Annotate tools that only read as read-only, or name with --tool those that may be called.";
+  return { severity: "error", message: `No tool of "${server}" was called.`, hint };
 }
 
 /** Every rule that a report may name. */
@@ -231,17 +222,8 @@ function makeReport(probed: readonly Probed[], seed: number, options: ProbeOptio
   const counts = { error: count("error"), warning: count("warning"), info: count("info") };
   const stopped = io.signal.aborted;
   const exitCode = stopped ? io.signalExitCode() : decideExitCode(counts, failOn, problems.length === 0);
-  return {
-    seed,
-    servers,
-    problems,
-    counts,
-    rules: catalog,
-    failOn,
-    stopped,
-    ok: exitCode === exitCodes.passed,
-    exitCode,
-  };
+  const ok = exitCode === exitCodes.passed;
+  return { seed, servers, problems, counts, rules: catalog, failOn, stopped, ok, exitCode };
 }
 
 /**
@@ -275,27 +257,15 @@ async function makeCalls(
 }
 
 function parseCall(text: string): ProbeCall {
-  const malformed = usageError(
-    `--call ${text} is not a call.`,
-    'Write it as --call \'{"tool": "echo", "arguments": {}}\'.',
-  );
-  try {
-    const value: unknown = JSON.parse(text);
-    if (!isJsonObject(value)) throw malformed;
-    const { tool, arguments: args = {} } = value;
-    if (typeof tool !== "string" || !isJsonObject(args)) throw malformed;
-    return { tool, arguments: args };
-  } catch {
-    throw malformed;
-  }
+  const value = parseJsonText(text);
+  const { tool, arguments: args = {} } = isJsonObject(value) ? value : {};
+  if (typeof tool === "string" && isJsonObject(args)) return { tool, arguments: args };
+  throw usageError(`--call ${text} is not a call.`, `Write it as --call '{"tool": "echo", "arguments": {}}'.`);
 }
 
 /** The probe that the first calls form. An unlisted tool is called too, to check how the server refuses it. */
-function planCalls(
-  { tool: name, arguments: base }: ProbeCall,
-  calls: readonly ProbeCall[],
-  tools: readonly OfferedTool[],
-) {
+function planCalls(first: ProbeCall, calls: readonly ProbeCall[], tools: readonly OfferedTool[]) {
+  const { tool: name, arguments: base } = first;
   const listed = tools.find((one) => one.name === name);
   if (!listed) return { tool: makeUnknownTool(name), probe: { ...probeUnknownTool(), base } };
   const compiled = compileTool(listed);

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { groupBy } from "../../base/collections.ts";
 import { findingSchema, problemSchema, severitySchema } from "../../base/types/finding.ts";
 import { jsonObjectSchema } from "../../base/types/json.ts";
-import { type Block, heading, type Item, list, makeColumns, table, text, unlimited } from "../../reports/document.ts";
+import { type Block, heading, list, makeColumns, table, text, unlimited } from "../../reports/document.ts";
 import { findingItem, subjectText, worstFirst } from "../../reports/findings.ts";
 import { count, integer, some, withoutOutput } from "../../reports/format.ts";
 
@@ -47,13 +47,6 @@ const serverReportSchema = z.object({
 });
 export type ServerReport = z.infer<typeof serverReportSchema>;
 
-const probeRuleSchema = z.object({
-  id: z.string(),
-  severity: severitySchema,
-  why: z.string(),
-  docs: z.string(),
-});
-
 /** The output of `evals probe --json`, from which the printed report is made too. */
 export const probeReportSchema = z.object({
   seed: z.number(),
@@ -62,7 +55,7 @@ export const probeReportSchema = z.object({
     .array(problemSchema.extend({ severity: z.enum(["error", "warning"]), excerpt: z.string().exactOptional() }))
     .describe("what could not be probed, or not completely"),
   counts: z.record(severitySchema, number),
-  rules: z.array(probeRuleSchema),
+  rules: z.array(z.object({ id: z.string(), severity: severitySchema, why: z.string(), docs: z.string() })),
   failOn: severitySchema,
   stopped: z.boolean(),
   ok: z.boolean(),
@@ -105,18 +98,14 @@ function describeNext({ counts, stopped, problems, seed }: ProbeReport): string 
 
 function serverBlocks(one: ServerReport): Block[] {
   const { tools, skipped, findings, answers } = one;
+  const calls = answers.map(({ result, ...call }) => {
+    return { text: { code: formatCalls([call]), max: maxLength }, items: [`-> ${result}`] };
+  });
   return [
     heading(3, headline(one)),
     toolTable(tools),
     text(...tools.flatMap(({ tool, notes }) => notes.map((note) => `${tool}: ${note}`)), ...skippedLines(skipped)),
-    list(
-      "call",
-      answers.map(({ result, ...call }) => ({
-        text: { code: formatCalls([call]), max: maxLength },
-        items: [`-> ${result}`],
-      })),
-      unlimited,
-    ),
+    list("call", calls, unlimited),
     list("finding (--json has them all)", worstFirst(findings).map(showFinding), 200),
   ];
 }
@@ -150,7 +139,7 @@ function toolTable(tools: readonly ToolReport[]): Block {
   return table("tool", columns, rows, { max: unlimited });
 }
 
-function showFinding(finding: ProbeFinding): Item {
+function showFinding(finding: ProbeFinding) {
   const { rule, location, parameters, times, reproduced } = finding;
   const subject = `${subjectText(location)}${parameters.length > 0 ? `: ${parameters.join(", ")}` : ""}`;
   const often = [

@@ -1,4 +1,4 @@
-import { compileSchema, type Validate } from "../../base/jsonSchema/validate.ts";
+import { compileSchema } from "../../base/jsonSchema/validate.ts";
 import { cut } from "../../base/text/text.ts";
 import { isSuppressing, type Level, readLevel, type Settings } from "../../base/types/finding.ts";
 import { type JsonObject, writeExactJson } from "../../base/types/json.ts";
@@ -74,13 +74,13 @@ export function compileTool({ name, inputSchema, outputSchema, annotations }: To
     inputSchema,
     readOnly: annotations?.readOnlyHint === true,
     allows: (args) => input(args, "arguments").kind === "valid",
-    ...(typeof output === "function" && { outputFault: (structured) => explainInvalid(output, structured) }),
+    ...(typeof output === "function" && {
+      outputFault(structured) {
+        const validity = output(structured, "structuredContent");
+        return validity.kind === "invalid" ? validity.why : undefined;
+      },
+    }),
   };
-}
-
-function explainInvalid(validate: Validate, structured: JsonObject): string | undefined {
-  const validity = validate(structured, "structuredContent");
-  return validity.kind === "invalid" ? validity.why : undefined;
 }
 
 /** A tool that the server does not list, as one without parameters. */

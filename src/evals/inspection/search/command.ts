@@ -10,18 +10,7 @@ import { type Case, type Expectation, listExpectedCalls, type Suite } from "../.
 import { isAlwaysLoaded, type OfferedTool, type Toolset } from "../../base/types/tool.ts";
 import type { SuiteOptions } from "../../experiments/workspace/suites.ts";
 import { withWorkspace } from "../../experiments/workspace/workspace.ts";
-import {
-  type Block,
-  facts,
-  heading,
-  list,
-  makeColumns,
-  section,
-  type TableCell,
-  type Tone,
-  table,
-  text,
-} from "../../reports/document.ts";
+import { type Block, facts, heading, list, makeColumns, section, table, text } from "../../reports/document.ts";
 import { count, integer, percent, some } from "../../reports/format.ts";
 import { printResult } from "../../reports/result.ts";
 import { type HostName, presentTools } from "../../servers/host.ts";
@@ -65,7 +54,7 @@ export async function search(options: SearchOptions, io: Io): Promise<ExitCode> 
   );
   const report: SearchReport = { host: options.host, thresholds: thresholds.map(({ text }) => text), suites };
   // Whether thresholds are reached, then recall, and the queries that miss a tool.
-  const blocks = [heading(1, ...headline(report)), nextStep(report), ...suites.flatMap(listSuite)];
+  const blocks = [headline(report), nextStep(report), ...suites.flatMap(listSuite)];
   printResult(report, blocks, json, io);
   if (suites.some(({ shortfalls }) => shortfalls.length > 0)) return exitCodes.failed;
   const isSearched = suites.some(({ queries, listings }) => queries.length > 0 || listings.length > 0);
@@ -85,11 +74,10 @@ function readThreshold(text: string): Threshold {
 /** A case with its queries, for a search of tools or of skills. */
 type Searched = { kind: "tools" | "skills"; toolset: Toolset; search: SearchCase };
 
-function searchSuite(
-  suite: Suite,
-  cases: readonly PlannedCase[],
-  { rankers, host, thresholds }: { rankers: readonly RankerName[]; host: HostName; thresholds: readonly Threshold[] },
-): SuiteSearch {
+type Settings = { rankers: readonly RankerName[]; host: HostName; thresholds: readonly Threshold[] };
+
+function searchSuite(suite: Suite, cases: readonly PlannedCase[], settings: Settings): SuiteSearch {
+  const { rankers, host, thresholds } = settings;
   const searched: Searched[] = [];
   const leftOut: SuiteSearch["leftOut"][number][] = [];
   for (const planned of cases) {
@@ -107,12 +95,22 @@ function searchSuite(
   const results = queries.length > 0 ? rankers.map((ranker) => summarizeRanker(ranker, queries)) : [];
   const ofSkills = groupByToolset(searched, "skills");
   const listed = ofSkills.length > 0 ? listingHosts.map((name) => searchListing(name, ofSkills)) : [];
-  const shortfalls = thresholds.flatMap((threshold) => [
-    ...results.flatMap((result) => toSentence(result.ranker, findShortfall(threshold, result, queries))),
-    ...listed.flatMap(({ result, queries: asked }) =>
-      toSentence(`skills as ${result.host} lists them`, findShortfall(threshold, { ...result, ranker: "bm25" }, asked)),
-    ),
-  ]);
+  const measured = [
+    ...results.map((result) => ({ subject: result.ranker, result, queries })),
+    ...listed.map(({ result, queries }) => {
+      return {
+        subject: `skills as ${result.host} lists them`,
+        result: { ...result, ranker: "bm25" as const },
+        queries,
+      };
+    }),
+  ];
+  const shortfalls = thresholds.flatMap((threshold) =>
+    measured.flatMap(({ subject, result, queries }) => {
+      const shortfall = findShortfall(threshold, result, queries);
+      return shortfall === undefined ? [] : [`${subject}: ${shortfall}`];
+    }),
+  );
   const offered = [...new Map(cases.flatMap(({ toolset }) => toolset.tools.map((tool) => [tool.name, tool]))).values()];
   return {
     suite: suite.name,
@@ -125,10 +123,6 @@ function searchSuite(
     leftOut,
     shortfalls,
   };
-}
-
-function toSentence(subject: string, shortfall: string | undefined): string[] {
-  return shortfall === undefined ? [] : [`${subject}: ${shortfall}`];
 }
 
 /** What the user asks for at one point of a case. */
@@ -203,25 +197,25 @@ function searchListing(host: ListingHost, groups: readonly [Toolset, SearchCase[
 }
 
 function listOffered({ tools }: Toolset): { name: string; description: string }[] {
-  const prefix = skillEntryName("");
-  return tools
-    .filter(({ origin }) => origin === "skill")
-    .map(({ name, description = "" }) => ({ name: name.slice(prefix.length), description }));
+  const skills = tools.filter(({ origin }) => origin === "skill");
+  return skills.map(({ name, description = "" }) => ({ name: name.slice(skillEntryName("").length), description }));
 }
 
-function headline({ suites, thresholds }: SearchReport): [string, Tone?] {
+function headline({ suites, thresholds }: SearchReport): Block {
   const queries = sumOf(suites, (one) => one.queries.length + (one.listings[0]?.queries ?? 0));
   const shortfalls = suites.flatMap((one) => one.shortfalls);
   const scope = `${count(queries, "query")} · ${count(suites.length, "suite")}`;
-  if (shortfalls.length > 0) return [`FAILED ${count(shortfalls.length, "threshold")} not reached · ${scope}`, "bad"];
-  if (queries === 0) return ["NOT SEARCHED: no case could be searched for; the reasons are below", "warn"];
-  if (thresholds.length > 0) return [`PASSED ${thresholds.join(", ")} · ${scope}`, "good"];
+  if (shortfalls.length > 0)
+    return heading(1, `FAILED ${count(shortfalls.length, "threshold")} not reached · ${scope}`, "bad");
+  if (queries === 0) return heading(1, "NOT SEARCHED: no case could be searched for; the reasons are below", "warn");
+  if (thresholds.length > 0) return heading(1, `PASSED ${thresholds.join(", ")} · ${scope}`, "good");
   const asked = suites.flatMap((one) => one.queries);
   const rankers = new Set(suites.flatMap((one) => one.rankers.map(({ ranker }) => ranker)));
-  const found = [...rankers]
-    .map((ranker) => `${ranker} ${percent(summarizeRanker(ranker, asked).recall[seen])}`)
-    .join(", ");
-  return [found === "" ? `Tool search · ${scope}` : `Found among the first ${seen}: ${found} · ${scope}`];
+  const found = [...rankers].map((ranker) => `${ranker} ${percent(summarizeRanker(ranker, asked).recall[seen])}`);
+  return heading(
+    1,
+    `${rankers.size === 0 ? "Tool search" : `Found among the first ${seen}: ${found.join(", ")}`} · ${scope}`,
+  );
 }
 
 function nextStep({ suites }: SearchReport): Block {
@@ -256,14 +250,10 @@ function listSuite(one: SuiteSearch): Block[] {
 }
 
 function groupReasons(leftOut: SuiteSearch["leftOut"]): string[] {
-  const groups = [...groupBy(leftOut, ({ reason }) => reason)];
-  return groups.map(
-    ([reason, own]) =>
-      `${reason} ${some(
-        own.map((one) => one.case),
-        10,
-      )}`,
-  );
+  return [...groupBy(leftOut, ({ reason }) => reason)].map(([reason, own]) => {
+    const ids = own.map((one) => one.case);
+    return `${reason} ${some(ids, 10)}`;
+  });
 }
 
 const recallHeads = recallDepths.map((depth) => `recall@${depth}`);
@@ -280,7 +270,7 @@ function listRankers({ rankers }: SuiteSearch): Block {
 
 function listLate({ queries, rankers }: SuiteSearch): Block[] {
   const late = queries.filter(isLateQuery);
-  const rows = late.map((query): TableCell[] => [
+  const rows = late.map((query) => [
     { code: query.case },
     { code: query.query.text, max: 200 },
     { lines: query.expected.map((names) => names.join(" or ")) },
@@ -304,21 +294,18 @@ function describeRanks({ ranks, refused }: QueryResult, ranker: keyof QueryResul
 }
 
 function listListings({ listings }: SuiteSearch): Block[] {
-  const rows = listings.map(({ host, version, whole, cut, nameOnly, recall }): TableCell[] => [
+  const rows = listings.map(({ host, version, whole, cut, nameOnly, recall }) => [
     `${host} ${version}`,
     ...[whole, cut, nameOnly.length].map(integer),
     ...recallDepths.map((depth) => recall[depth].toFixed(2)),
   ]);
   const columns = makeColumns(["text", "listed by"], ["figure", "whole", "cut", "name only", ...recallHeads]);
-  const dropped = listings.filter(({ nameOnly }) => nameOnly.length > 0);
+  const dropped = listings.flatMap(({ host, budget, nameOnly }) => {
+    if (nameOnly.length === 0) return [];
+    return `${host} (${integer(budget)} characters) lists by name only: ${some(nameOnly, 10)}.`;
+  });
   return section("Skills under the listing budget of each host, found by BM25", [
     table("host", columns, rows),
-    list(
-      "host",
-      dropped.map(({ host, nameOnly }) => {
-        const budget = integer(skillListings[host].budget);
-        return `${host} (${budget} characters) lists by name only: ${some(nameOnly, 10)}.`;
-      }),
-    ),
+    list("host", dropped),
   ]);
 }

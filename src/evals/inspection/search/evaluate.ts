@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { readRequest } from "../../asking/models/lexical.ts";
+import { sumOf } from "../../base/collections.ts";
 import { type SearchDocument, shortenDocument, splitWords } from "../../base/search/document.ts";
 import { buildKeywordFinder } from "../../base/search/keyword.ts";
 import { buildRanker, type RankerName, rankerNames } from "../../base/search/rankers.ts";
@@ -127,9 +128,9 @@ export function evaluateSearch(
 /** The recall of one ranker over the queries that it was asked. */
 export function summarizeRanker(ranker: RankerName, queries: readonly QueryResult[]): RankerResult {
   const ranks = queries.flatMap((query) => (query.ranks[ranker] ? [query.ranks[ranker]] : []));
-  const recallAt = (depth: number) =>
-    ranks.reduce((sum, each) => sum + each.filter((rank) => isWithin(rank, depth)).length / each.length, 0) /
-    Math.max(1, ranks.length);
+  const share = (each: readonly (number | null)[], depth: number) =>
+    each.filter((rank) => isWithin(rank, depth)).length / each.length;
+  const recallAt = (depth: number) => sumOf(ranks, (each) => share(each, depth)) / Math.max(1, ranks.length);
   return {
     ranker,
     queries: ranks.length,
@@ -187,11 +188,8 @@ export function parseThreshold(text: string): Threshold | undefined {
 }
 
 /** Why a search does not reach a threshold, as the end of a sentence; undefined if it does. */
-export function findShortfall(
-  threshold: Threshold,
-  { ranker, recall }: RankerResult,
-  queries: readonly QueryResult[],
-): string | undefined {
+export function findShortfall(threshold: Threshold, result: RankerResult, queries: readonly QueryResult[]) {
+  const { ranker, recall } = result;
   if (threshold.kind === "recall") {
     const reached = recall[threshold.depth];
     if (reached >= threshold.least) return undefined;

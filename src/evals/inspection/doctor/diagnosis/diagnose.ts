@@ -103,11 +103,11 @@ function explainNoList({ message, hint }: Failure): Cause {
     };
   if (/\bmalformed\b/i.test(message))
     return { rule: "malformed-tool", message: "A malformed tool makes clients reject the list.", fix: hint };
-  const refusal = findRefusal(message);
-  const refused = `The server connects, but answers the request for its tools with HTTP ${refusal}.`;
-  return refusal
-    ? { rule: "credentials", message: refused, fix: hint }
-    : { rule: "list-fails", message: "The server connects, but its tools cannot be listed.", fix: hint };
+  const status = findRefusal(message);
+  if (!status)
+    return { rule: "list-fails", message: "The server connects, but its tools cannot be listed.", fix: hint };
+  const refused = `The server connects, but answers the request for its tools with HTTP ${status}.`;
+  return { rule: "credentials", message: refused, fix: hint };
 }
 
 /** What may fail in another host. */
@@ -142,15 +142,10 @@ const maxFaults = 10;
 
 /** The faults of the listed tools, and of the calls that were made: what the server lacks first. */
 function diagnoseTools(tools: readonly Tool[], calls: readonly TestCall[], start?: LocalStart): ToolDiagnosis[] {
-  if (tools.length === 0)
-    return [
-      {
-        rule: "no-tools",
-        severity: "error",
-        message: "The server lists no tools.",
-        fix: "Register tools before the server answers tools/list. Some servers need settings to offer any.",
-      },
-    ];
+  if (tools.length === 0) {
+    const fix = "Register tools before the server answers tools/list. Some servers need settings to offer any.";
+    return [{ rule: "no-tools", severity: "error", message: "The server lists no tools.", fix }];
+  }
   const faults = new Map(tools.map((tool) => [tool.name, listSchemaFaults(tool)]));
   const failed = calls.flatMap(({ tool, outcome }) => {
     const outer = explainOuterCause(tool, outcome, start);
@@ -178,15 +173,11 @@ function diagnoseAnswers(calls: readonly TestCall[]): ToolDiagnosis[] {
   const answers = calls.flatMap(({ outcome }) =>
     outcome.kind === "result" && !outcome.result.isError ? [outcome.result] : [],
   );
-  if (calls.length > 1 && answers.length === 0)
-    return [
-      {
-        rule: "no-call-answered",
-        severity: "error",
-        message: `No call succeeds: 0 of ${calls.length} that were made without arguments.`,
-        fix: "Fix what the calls report above, or say in the descriptions what has to come first.",
-      },
-    ];
+  if (calls.length > 1 && answers.length === 0) {
+    const message = `No call succeeds: 0 of ${calls.length} that were made without arguments.`;
+    const fix = "Fix what the calls report above, or say in the descriptions what has to come first.";
+    return [{ rule: "no-call-answered", severity: "error", message, fix }];
+  }
   const isEmpty = ({ content, structuredContent }: ToolResult) =>
     structuredContent === undefined && content.every(({ type, text = "" }) => type === "text" && text.trim() === "");
   if (answers.length === 0 || !answers.every(isEmpty)) return [];
@@ -258,7 +249,8 @@ const refusal =
   /\b(?:invalid|missing|required|expected|unrecognized|validation|schema|-32602|undefined|is not a function|cannot read)\b/i;
 
 function diagnoseCall(tool: string, outcome: CallOutcome, hasFaults: boolean): Diagnosis | undefined {
-  if (outcome.kind === "broken") return { ...diagnoseBrokenCall(tool, outcome), evidence: [outcome.message] };
+  if (outcome.kind === "broken")
+    return { ...diagnoseBrokenCall(tool, outcome.stage, outcome.message), evidence: [outcome.message] };
   const text = readFailure(outcome);
   if (text === undefined) return undefined;
   const failure = (outcome.kind === "result" && outcome.result.structuredContent) || parseJsonText(text);
@@ -285,10 +277,7 @@ function diagnoseCall(tool: string, outcome: CallOutcome, hasFaults: boolean): D
   };
 }
 
-function diagnoseBrokenCall(
-  tool: string,
-  { stage, message }: Extract<CallOutcome, { kind: "broken" }>,
-): Omit<Diagnosis, "evidence"> {
+function diagnoseBrokenCall(tool: string, stage: string, message: string): Omit<Diagnosis, "evidence"> {
   if (stage === "timeout")
     return {
       // Only a warning: some work takes long.

@@ -1,8 +1,9 @@
+import { parseWords } from "../../../base/collections.ts";
 import { listProperties } from "../../../base/jsonSchema/keywords.ts";
 import { splitName } from "../../../base/text/nearest.ts";
 import { quote, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json } from "../../../base/types/json.ts";
-import { listNames, setOf } from "../language.ts";
+import { listNames } from "../language.ts";
 import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
 
 const docs = "https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations";
@@ -63,14 +64,14 @@ export const annotationRules = defineRules<ToolSubject>(docs, [
   },
 ]);
 
-const deleting = setOf("delete destroy drop erase purge truncate wipe");
-const changing = setOf(
+const deleting = parseWords("delete destroy drop erase purge truncate wipe");
+const changing = parseWords(
   "create edit insert modify move overwrite patch publish remove rename replace send update upload write",
 );
 
-const operations = setOf("action operation op command subcommand method verb");
+const operations = parseWords("action operation op command subcommand method verb");
 /** Verbs that change something if they are the whole operation, unlike runQuery, which may only read. */
-const writes = setOf("add append clear disable enable install put restart set start stop trigger");
+const writes = parseWords("add append clear disable enable install put restart set start stop trigger");
 
 /** Finds an operation that changes something: a parameter such as `action`, and one of its values. */
 function findChange(inputSchema: Json | undefined): { parameter: string; value: string } | undefined {

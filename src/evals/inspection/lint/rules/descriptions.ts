@@ -1,3 +1,4 @@
+import { parseWords } from "../../../base/collections.ts";
 import { followRef, type SchemaLocation, type Walk, walkToolSchema } from "../../../base/jsonSchema/walk.ts";
 import { splitName } from "../../../base/text/nearest.ts";
 import { describeHidden, findHiddenOf, isText, quote } from "../../../base/text/text.ts";
@@ -10,7 +11,6 @@ import {
   listBaseForms,
   readText,
   saysWhenToUse,
-  setOf,
   splitSentences,
   takeFirst,
 } from "../language.ts";
@@ -76,10 +76,8 @@ export const descriptionRules = defineRules<ToolSubject>(writing, [
       return typeof description === "string" && !isText(description) && "The description is blank.";
     },
   },
-  ...cutRules<ToolSubject>(
-    "description",
-    "Keep what decides the choice, and move the rest to the parameters.",
-    ({ tool }) => readText(tool.description),
+  ...cutRules<ToolSubject>("description", "Keep what decides the choice, and move the rest to the parameters.", (one) =>
+    readText(one.tool.description),
   ),
   {
     id: "description-too-short",
@@ -160,22 +158,16 @@ function listBranches({ anyOf, oneOf }: JsonObject, allOf?: Json): readonly Json
   return [anyOf, oneOf, allOf].flatMap((list) => (Array.isArray(list) ? list.slice(0, 100) : []));
 }
 
-/** Names that need no description: coordinates, sizes, usual texts and paging. */
-const plainNames = new RegExp(
-  [
-    /^(?:(?:min|max)?_?(?:lat|lon|lng|latitude|longitude)|width|height|x|y|title|name|description|url|email)$/,
-    /^(?:limit|offset|cursor|page|page_?size|page_?number|per_?page|page_?token|max_?(?:results|steps|pages|items))$/,
-  ]
-    .map(({ source }) => source)
-    .join("|"),
-  "i",
-);
-/** Ids: their name, or that of the tool, says of what. */
-const idNames = /^ids?$|_ids?$|[a-z]Ids?$|[a-z]IDs?$/;
+/** Names that need no description: coordinates, sizes and usual texts, paging, and ids, which say of what they are. */
+const plainNames = [
+  /^(?:(?:min|max)?_?(?:lat|lon|lng|latitude|longitude)|width|height|x|y|title|name|description|url|email)$/i,
+  /^(?:limit|offset|cursor|page|page_?size|page_?number|per_?page|page_?token|max_?(?:results|steps|pages|items))$/i,
+  /^ids?$|_ids?$|[a-z]Ids?$|[a-z]IDs?$/,
+];
 const plainSwitches = /^(?:include|exclude|ignore|is|has)(?=[_A-Z])|enabled$/i;
 
 function isPlain(name: string, { type }: JsonObject): boolean {
-  return plainNames.test(name) || idNames.test(name) || (type === "boolean" && plainSwitches.test(name));
+  return plainNames.some((form) => form.test(name)) || (type === "boolean" && plainSwitches.test(name));
 }
 
 /** Whether a schema describes objects, or lists of objects, by their properties. */
@@ -196,7 +188,7 @@ function isMentionedIn(description: unknown, parameter: string): boolean {
   return new RegExp(`\\b${splitName(parameter).join("[ _-]?")}\\b`, "i").test(description.slice(0, 20_000));
 }
 
-const filler = setOf("a an the this tool function to of for");
+const filler = parseWords("a an the this tool function to of for");
 
 /** `reads` and `read`, `files` and `file` are the same word here. */
 function stem(word: string): string {
@@ -255,10 +247,10 @@ const hint =
   /^(?:(?:always |only |please )?(?:use|call|invoke|prefer)\b|do not|don't|never|useful|helpful|ideal|perfect|great\b)/i;
 const purpose = /\b(?:used?|call|invoke)(?: \w+){0,3} to (\w+)/i;
 const situation = /^(?:when|whenever|if|for|before|after|once|while)\b/i;
-const determiners = setOf("a an the all any one some this your its up each every multiple several new");
-const prepositions = setOf("of for in on at from with by about to and or");
+const determiners = parseWords("a an the all any one some this your its up each every multiple several new");
+const prepositions = parseWords("of for in on at from with by about to and or");
 /** Words that may precede the verb of a sentence, in addition to a punctuation mark or an adverb. */
-const leads = setOf(
+const leads = parseWords(
   "to and or then will can could may would should must that which it this these tool function you we i lets helps by for",
   "is are be",
 );

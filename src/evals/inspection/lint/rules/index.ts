@@ -44,8 +44,6 @@ export function catalog(families: Families): RuleInfo[] {
 export function explainUnknownRule(id: string, families: Families): { message: string; hint: string } | undefined {
   const ids = catalog(families).map((rule) => rule.id);
   if (ids.includes(id)) return undefined;
-  return {
-    message: `There is no rule "${id}".`,
-    hint: didYouMean(id, ids, "List all rules with `evals lint --rules`."),
-  };
+  const hint = didYouMean(id, ids, "List all rules with `evals lint --rules`.");
+  return { message: `There is no rule "${id}".`, hint };
 }

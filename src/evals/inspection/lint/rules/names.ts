@@ -25,10 +25,8 @@ export const nameRules = defineRules<ToolSubject>(writing, [
         yield { message: `The name ${quote(name)} has ${name.length} characters.`, fix };
       } else if (shownName.length > maxShown) {
         const message = `A host shows the tool as ${quote(shownName)}, which has ${shownName.length} characters.`;
-        yield {
-          message,
-          fix: `Shorten the name of the tool or of the server by at least ${shownName.length - maxShown}.`,
-        };
+        const fix = `Shorten the name of the tool or of the server by at least ${shownName.length - maxShown}.`;
+        yield { message, fix };
       }
     },
   },
@@ -100,13 +98,13 @@ export const nameRules = defineRules<ToolSubject>(writing, [
   },
 ]);
 
-const coordinates = new Set(["x", "y", "z"]);
 const placeholder =
   /^(?:(?:arg|val|var|data|obj|tmp|foo|bar|baz|thing|stuff)\d*|(?:args|input|param|value|field)\d+)$/i;
 
+/** Letters other than those of coordinates, and placeholders. */
 function explainVagueness(name: string): string | undefined {
-  const isLetter = /^\p{L}\d*$/u.test(name) && !coordinates.has(name.toLowerCase().replace(/\d+$/, ""));
-  return isLetter ? "a single letter" : placeholder.test(name) ? "a placeholder" : undefined;
+  if (/^\p{L}\d*$/u.test(name) && !/^[xyz]/i.test(name)) return "a single letter";
+  return placeholder.test(name) ? "a placeholder" : undefined;
 }
 
 /** Rules about what the name of a tool says it does. */
@@ -138,9 +136,8 @@ export const nameWordingRules = defineRules<ToolSubject>(writing, [
     at: ["name"],
     fix: "Use a specific verb, such as get_, create_, update_ or send_; split a tool that does several of these.",
     find(subject) {
-      const verbs = listStarts(subject)
-        .filter(startsWithVerb)
-        .map(([first = ""]) => first);
+      const starts = listStarts(subject).filter(startsWithVerb);
+      const verbs = starts.map(([first = ""]) => first);
       const [vague] = verbs;
       if (vague === undefined || verbs.some((verb) => getVerbKind(verb) !== "vague")) return undefined;
       const name = quote(readText(subject.tool.name));
@@ -150,7 +147,7 @@ export const nameWordingRules = defineRules<ToolSubject>(writing, [
 ]);
 
 /** The words of a name from each position where a verb may be: the start, after the last dot, after a shared prefix. */
-const listStarts = once(({ server, names, tool }: ToolSubject): readonly (readonly string[])[] => {
+const listStarts = once(({ server, names, tool }: ToolSubject) => {
   const name = readText(tool.name);
   const words = splitName(name);
   const starts = [words, splitName(name.slice(name.lastIndexOf(".") + 1))];

@@ -1,19 +1,19 @@
-import { once } from "../../../base/collections.ts";
+import { once, parseWords } from "../../../base/collections.ts";
 import { getSingleType, listTypes, nameTypes, type Type, withoutNull } from "../../../base/jsonSchema/keywords.ts";
 import type { SchemaLocation } from "../../../base/jsonSchema/walk.ts";
 import { splitName } from "../../../base/text/nearest.ts";
 import { quote } from "../../../base/text/text.ts";
 import { isJsonObject, type JsonObject, type Path } from "../../../base/types/json.ts";
-import { setOf } from "../language.ts";
+import { readText } from "../language.ts";
 import { defineRules, inInput, parameterDepth, type RuleHead, type ToolSubject } from "../rule.ts";
 
 const reference = "https://json-schema.org/understanding-json-schema/reference";
 
 /** A rule that is violated by every property, at any depth, for which `matches` returns true. */
 type PropertyRule = RuleHead & {
+  fix: string;
   matches(property: Property): boolean;
   message(quotedName: string): string;
-  fix: string;
 };
 
 /** Rules about whether properties have the narrowest suitable type. */
@@ -48,8 +48,7 @@ const table: readonly PropertyRule[] = [
     severity: "info",
     profile: "spec",
     why: "A count, a page or an id with a fraction is one that the tool has to round or to reject.",
-    matches: (property) =>
-      property.type === "number" && (isCount(property) || isNumbered(property)) && !hasIntegerRange(property),
+    matches: (property) => property.type === "number" && isWhole(property) && !hasIntegerRange(property),
     message: (name) => `${name} can be any number, including fractions.`,
     fix: "Make its type integer.",
   },
@@ -73,12 +72,7 @@ const table: readonly PropertyRule[] = [
     id: "enum-in-description",
     docs: `${reference}/enum`,
     why: "An enum binds a model; values that are only in the description it can miss or vary.",
-    matches: (property) =>
-      property.depth <= choiceDepth &&
-      isFreeString(property) &&
-      isChoice(property) &&
-      !isUnit(property) &&
-      !isPriority(property),
+    matches: (property) => isFreeString(property) && isChoice(property) && !isUnit(property) && !isPriority(property),
     message: (name) => `The allowed values of ${name} are only in its description.`,
     fix: "List them in an enum.",
   },
@@ -103,9 +97,9 @@ export const propertyRules = defineRules<ToolSubject>(`${reference}/type`, [
     why: "OpenAI's API rejects the request, with all of its tools (array schema missing items), newer models of Anthropic that with items as a list, which JSON Schema 2020-12 has not; VS Code rejects the tool.",
     fix: 'Add items, such as { "type": "string" }; a list of schemas is prefixItems.',
     check: inInput(({ schema, at }) => {
+      if (Array.isArray(schema.items)) return [{ at, message: "The items are a list." }];
       const isMissing = listTypes(schema).includes("array") && !("items" in schema) && !("prefixItems" in schema);
-      const message = isMissing ? "The array does not declare its items." : "The items are a list.";
-      return isMissing || Array.isArray(schema.items) ? [{ at, message }] : [];
+      return isMissing ? [{ at, message: "The array does not declare its items." }] : [];
     }),
   },
   ...table.map(({ matches, message, ...head }) => ({
@@ -162,18 +156,12 @@ function flattenBranches(schema: JsonObject): JsonObject[] {
   return all.slice(0, 100);
 }
 
-/** A property. `schema` and `type` exclude null; `about` is the description in lower case, `depth` the path length. */
-type Property = {
-  depth: number;
-  words: readonly string[];
-  schema: JsonObject;
-  type: Type | undefined;
-  about: string;
-};
+type Property = ReturnType<typeof readProperty>;
 
-const readProperty = once((location: SchemaLocation): Property => {
+/** `schema` and `type` exclude null; `about` is the description in lower case, `depth` the path length. */
+const readProperty = once((location: SchemaLocation) => {
   const schema = withoutNull(location.schema);
-  const about = typeof schema.description === "string" ? schema.description.slice(0, 2000).toLowerCase() : "";
+  const about = readText(schema.description).slice(0, 2000).toLowerCase();
   return { depth: location.at.length, words: splitName(location.name), schema, type: getSingleType(schema), about };
 });
 
@@ -181,7 +169,7 @@ function isFreeString({ type, schema }: Property): boolean {
   return type === "string" && !["enum", "const", "pattern", "format"].some((key) => Object.hasOwn(schema, key));
 }
 
-const measures = setOf(
+const measures = parseWords(
   "temperature distance length weight mass height width size speed volume area angle pressure time duration energy",
   "power measurement from to source target",
 );
@@ -189,7 +177,7 @@ const measures = setOf(
 const otherUnits =
   /\b(?:apartment|suite|address|business|organi[sz]ation\w*|department|systemd|service|military|course|lesson|ad|storage) units?\b|\bsystemd\b/;
 
-const priorities = setOf("priority severity urgency importance");
+const priorities = parseWords("priority severity urgency importance");
 
 function isUnit({ words, about }: Property): boolean {
   const [last, before] = [words.at(-1), words.at(-2)];
@@ -201,25 +189,24 @@ function isPriority({ words, about }: Property): boolean {
   return priorities.has(words.at(-1) ?? "") && !/\b(?:order|sort)/.test(about);
 }
 
-function isNumbered({ words }: Property): boolean {
-  return words.at(-1) === "id" || words.at(-1) === "page";
-}
-
 /** Whether the minimum is that of an integer type, as generators write it. */
 function hasIntegerRange({ schema: { minimum } }: Property): boolean {
   return minimum === -(2 ** 15) || minimum === -(2 ** 31);
 }
 
 /** What a maximum counts. */
-const counted = setOf("results items count tokens rows pages entries depth retries");
-const listWords = setOf("page result results row rows item items record records query search max");
-const pageWords = setOf("size number num index idx");
+const counted = parseWords("results items count tokens rows pages entries depth retries");
+const listWords = parseWords("page result results row rows item items record records query search max");
+const pageWords = parseWords("size number num index idx");
 /** Excludes "the number of the invoice", which is an id, and "number of seconds", which may be a fraction. */
 const describedCount =
   /^(?:the |a )?(?:(?:max|maximum|minimum|total|exact) )?number of (?!the\b|an?\b|this\b)(?!(?:\w*seconds|minutes|hours|days|weeks|months|years|units|ms)\b)\w/;
 
-function isCount(property: Property): boolean {
-  return isNamedCount(property) || describedCount.test(property.about.trim());
+/** Whether a property is a count, an id or a page. */
+function isWhole(property: Property): boolean {
+  const { words, about } = property;
+  const isNumbered = words.at(-1) === "id" || words.at(-1) === "page";
+  return isNumbered || isNamedCount(property) || describedCount.test(about.trim());
 }
 
 function isNamedCount({ words, about }: Property): boolean {
@@ -250,12 +237,10 @@ function isList({ words, about }: Property): boolean {
   return last === "tags" || last === "labels" || (last === "list" && listed.test(before));
 }
 
+const separator =
+  /\b(?:separated|delimited|separator|delimiter|csv|json|commas?)\b|\w[,;|]\w|["'`][^"'`\n]{1,60}[,;|][^"'`\n]{1,60}["'`]/;
 /** Whether a description says, or shows in an example, how the values of a list are separated. */
-function saysSeparator({ about }: Property): boolean {
-  return /\b(?:separated|delimited|separator|delimiter|csv|json|commas?)\b|\w[,;|]\w|["'`][^"'`\n]{1,60}[,;|][^"'`\n]{1,60}["'`]/.test(
-    about,
-  );
-}
+const saysSeparator = ({ about }: Property) => separator.test(about);
 
 const word = "[\"'`]?[\\w-]{1,40}[\"'`]?";
 const quoted = "[\"'`][\\w -]{1,40}[\"'`](?: for [\\w ]{1,30})?";
@@ -276,7 +261,8 @@ const notChosen = /\b(?:combin\w*|comma[- ]separated|json|array|ids?|exact)\b|[{
 /** The formats of a file are no values of its path. */
 const fileFormats = /\b(?:types|formats)(?: are)? ?[:(]/;
 
-function isChoice({ about, words }: Property): boolean {
+function isChoice({ depth, about, words }: Property): boolean {
+  if (depth > choiceDepth) return false;
   if (fileFormats.test(about) && /^(?:path|file|filename|url|uri|archive|image)$/.test(words.at(-1) ?? ""))
     return false;
   return choice.test(about) && !open.test(about) && !notChosen.test(about);

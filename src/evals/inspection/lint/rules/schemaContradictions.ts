@@ -24,17 +24,15 @@ export function* findContradictions(schema: JsonObject): Iterable<KeywordViolati
 }
 
 function* findBoundConflicts(together: readonly JsonObject[]): Iterable<KeywordViolation> {
-  const highest = (keyword: string) => getExtreme(together, keyword, Math.max);
-  const lowest = (keyword: string) => getExtreme(together, keyword, Math.min);
+  const read = (keyword: string) => together.flatMap((schema) => getNumber(schema, keyword) ?? []);
+  const highest = (keyword: string) => read(keyword).sort((a, b) => b - a)[0];
+  const lowest = (keyword: string) => read(keyword).sort((a, b) => a - b)[0];
   for (const size of ["Length", "Items", "Properties"]) {
     const [low, high] = [`min${size}`, `max${size}`];
     const [least, most] = [highest(low), lowest(high)];
+    const message = `${low} ${least} is above ${high} ${most}.`;
     if (least !== undefined && most !== undefined && least > most)
-      yield {
-        keyword: low,
-        message: `${low} ${least} is above ${high} ${most}.`,
-        fix: "Swap or correct the two bounds.",
-      };
+      yield { keyword: low, message, fix: "Swap or correct the two bounds." };
   }
   const bounds = {
     minimum: highest("minimum"),
@@ -52,20 +50,12 @@ function* findBoundConflicts(together: readonly JsonObject[]): Iterable<KeywordV
 
 type Bounds = Readonly<Record<"minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum", number | undefined>>;
 
-function hasNumberWithin(
-  { minimum, exclusiveMinimum, maximum, exclusiveMaximum }: Bounds,
-  isInteger: boolean,
-): boolean {
-  const least = Math.max(minimum ?? -Infinity, exclusiveMinimum ?? -Infinity);
-  const most = Math.min(maximum ?? Infinity, exclusiveMaximum ?? Infinity);
+function hasNumberWithin(bounds: Bounds, isInteger: boolean): boolean {
+  const { minimum = -Infinity, exclusiveMinimum = -Infinity, maximum = Infinity, exclusiveMaximum = Infinity } = bounds;
+  const [least, most] = [Math.max(minimum, exclusiveMinimum), Math.min(maximum, exclusiveMaximum)];
   const [above, below] = [least === exclusiveMinimum, most === exclusiveMaximum];
   if (!isInteger) return above || below ? least < most : least <= most;
   return (above ? Math.floor(least) + 1 : Math.ceil(least)) <= (below ? Math.ceil(most) - 1 : Math.floor(most));
-}
-
-function getExtreme(schemas: readonly JsonObject[], keyword: string, pick: (a: number, b: number) => number) {
-  const values = schemas.map((schema) => getNumber(schema, keyword)).filter((value) => value !== undefined);
-  return values.length === 0 ? undefined : values.reduce((a, b) => pick(a, b));
 }
 
 function findTypeConflicts(together: readonly JsonObject[]): readonly KeywordViolation[] {
@@ -106,10 +96,8 @@ function* findChoiceConflicts(schema: JsonObject): Iterable<KeywordViolation> {
   }
 }
 
-/** Finds required properties whose schema is `false`. */
 function* findForbidden(schema: JsonObject): Iterable<KeywordViolation> {
-  for (const name of listRequired(schema)) {
-    if (getProperty(schema, name) !== false) continue;
+  for (const name of listRequired(schema).filter((one) => getProperty(schema, one) === false)) {
     const message = `${quote(name)} is required, but its schema allows no value.`;
     yield { keyword: "required", message, fix: "Remove it from required, or give it a schema." };
   }

@@ -1,4 +1,4 @@
-import { sumOf } from "../../../base/collections.ts";
+import { parseWords, sumOf } from "../../../base/collections.ts";
 import {
   explainTypeMisfit,
   findMalformed,
@@ -10,16 +10,10 @@ import {
   type Type,
 } from "../../../base/jsonSchema/keywords.ts";
 import { compileSchema } from "../../../base/jsonSchema/validate.ts";
-import {
-  findRecursiveRef,
-  followRef,
-  maxPlaces,
-  type SchemaLocation,
-  walkToolSchema,
-} from "../../../base/jsonSchema/walk.ts";
+import { findRecursiveRef, followRef, maxPlaces, walkToolSchema } from "../../../base/jsonSchema/walk.ts";
 import { isText, quote, showValue, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
-import { collectTexts, isNamedIn, maxSearched, setOf } from "../language.ts";
+import { collectTexts, isNamedIn, maxSearched } from "../language.ts";
 import { defineRules, inInput, inSchemas, type ToolSubject, type Violation } from "../rule.ts";
 import { hints } from "./annotations.ts";
 import { findContradictions } from "./schemaContradictions.ts";
@@ -127,9 +121,10 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     docs: `${reference}/object#required`,
     why: "Gemini's API rejects a request with such a tool (property is not defined); nothing says how to give the property.",
     fix: "Describe it under properties, or remove it from required.",
-    check: inSchemas(function* (location) {
-      const { schema, at } = location;
-      if (!isComplete(location) || isJsonObject(schema.patternProperties)) return;
+    check: inSchemas(function* ({ schema, at, role }) {
+      // Branches and references can describe further properties.
+      if (role === "branch" || openKeywords.some((key) => key in schema) || isJsonObject(schema.patternProperties))
+        return;
       const unknown = listRequired(schema).filter((name) => getProperty(schema, name) === undefined);
       const message = `Required but not among the properties: ${showValues(unknown)}.`;
       if (unknown.length > 0) yield { at: [...at, "required"], message };
@@ -304,7 +299,7 @@ const keywordsByType: readonly (readonly [Type, readonly string[]])[] = [
 const contentKeywords = "$ref allOf anyOf oneOf additionalProperties patternProperties enum const".split(" ");
 
 /** Keywords that allow every value, or are checked without a validator. */
-const harmless = setOf("type default title description examples format deprecated readOnly writeOnly");
+const harmless = parseWords("type default title description examples format deprecated readOnly writeOnly");
 
 /**
  * Says why a default does not match its schema. Not for a schema with references, which cannot be read without those
@@ -325,33 +320,20 @@ function reportEmpty(at: Path): Violation {
   return { at, message: "The schema is empty.", fix: "Declare at least its type, and describe it." };
 }
 
-/** Reports an object without declared content, unless a description shows its form: { "id": 1 }. */
+/** Reports an object without declared content, unless it has a description, or a text shows its form: { "id": 1 }. */
 function explainBareObject(schema: JsonObject, texts: readonly (Json | undefined)[], at: Path): Violation[] {
-  if (!isBareObject(schema) || texts.some((text) => isText(text) && text.includes("{"))) return [];
+  const hasContent = contentKeywords.some((key) => Object.hasOwn(schema, key)) || listProperties(schema).length > 0;
+  if (listTypes(schema).join() !== "object" || isText(schema.description) || hasContent) return [];
+  if (texts.some((text) => isText(text) && text.includes("{"))) return [];
   const fix = "List its properties, or allow any explicitly with additionalProperties.";
   return [{ at, message: "The object does not declare its content.", fix }];
 }
 
-function isEmpty(schema: Json | undefined): boolean {
-  return isJsonObject(schema) && Object.keys(schema).length === 0;
-}
+const isEmpty = (schema: JsonObject) => Object.keys(schema).length === 0;
 
-function isBareObject(schema: JsonObject): boolean {
-  // An object with a description may have any content.
-  return (
-    listTypes(schema).join() === "object" &&
-    !isText(schema.description) &&
-    !contentKeywords.some((key) => Object.hasOwn(schema, key)) &&
-    listProperties(schema).length === 0
-  );
-}
-
-/** Whether a schema describes all of its properties itself, not in branches or references. */
-function isComplete({ role, schema }: SchemaLocation): boolean {
-  return role !== "branch" && !["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"].some((key) => key in schema);
-}
+const openKeywords = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"];
 
 /** Adds the path of their schema to violations of single keywords. */
-function* locate(found: ReturnType<typeof findMalformed>, at: SchemaLocation["at"]): Iterable<Violation> {
+function* locate(found: ReturnType<typeof findMalformed>, at: Path): Iterable<Violation> {
   for (const { keyword, message, fix } of found) yield { at: [...at, keyword], message, fix };
 }

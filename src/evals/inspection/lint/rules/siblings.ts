@@ -1,4 +1,4 @@
-import { getOrAdd, once } from "../../../base/collections.ts";
+import { getOrAdd, once, parseWords } from "../../../base/collections.ts";
 import { splitWords } from "../../../base/search/document.ts";
 import { listConfusablePairs } from "../../../base/search/similarity.ts";
 import { nearest, splitName } from "../../../base/text/nearest.ts";
@@ -12,7 +12,6 @@ import {
   getUnquotedDescription,
   getVerbKind,
   readText,
-  setOf,
   startsWithVerb,
   takeFirst,
 } from "../language.ts";
@@ -40,7 +39,7 @@ export const siblingRules = defineRules<ToolSubject>(docs, [
       // The names of properties, and the values that they can have.
       const known = new Set(collectTexts(tool).texts.map(({ text: one }) => one));
       for (const name of missing) {
-        const respelled = indexWords(names).get(splitName(name).join(" "));
+        const respelled = indexWords(names).get(joinWords(name));
         if ((respelled === undefined && !styles.has(getStyle(name))) || known.has(name)) continue;
         const close = respelled ?? nearest(name, listed);
         const message = `The description names the tool ${quote(name)}, which is not listed.`;
@@ -52,10 +51,10 @@ export const siblingRules = defineRules<ToolSubject>(docs, [
   },
 ]);
 
+const joinWords = (name: string) => splitName(name).join(" ");
+
 /** Names by their words, which are the same for `listProjects` and `list_projects`. */
-const indexWords = once(
-  (names: ReadonlySet<string>) => new Map([...names].map((one) => [splitName(one).join(" "), one])),
-);
+const indexWords = once((names: ReadonlySet<string>) => new Map([...names].map((one) => [joinWords(one), one])));
 
 /** Words before the name of a tool, unless it is a step of this one: "For each face, use interpolate_box". */
 const cue =
@@ -69,7 +68,7 @@ const bare = "([a-z][a-z0-9]*(?:_[a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)\\b(?:\\(
 const referredTo = new RegExp(`${cue} (?:the )?(?:${marked}|${bare})${notValue}`, "g");
 const calledTool = new RegExp(`\\bthe (?:${marked}|${bare}) tool\\b`, "g");
 /** The last words of names of values: `sort_by`, `order_id`, `read_only`. */
-const valueEndings = setOf("id ids by at on only to count token key url type name ref refs first last all");
+const valueEndings = parseWords("id ids by at on only to count token key url type name ref refs first last all");
 
 /** Finds the names that a text calls a tool, or that follow a verb such as "use" and look like the name of a tool. */
 function findToolNames(text: string): readonly string[] {
@@ -77,9 +76,8 @@ function findToolNames(text: string): readonly string[] {
   const likely = matchNames(referredTo).filter((name) => {
     const words = splitName(name);
     // is_enabled is a value, whatever it starts with.
-    return (
-      startsWithVerb(words) && !/^(?:is|has|can|should)$/.test(words[0] ?? "") && !valueEndings.has(words.at(-1) ?? "")
-    );
+    const isValue = /^(?:is|has|can|should)$/.test(words[0] ?? "") || valueEndings.has(words.at(-1) ?? "");
+    return startsWithVerb(words) && !isValue;
   });
   return [...matchNames(calledTool), ...likely];
 }
@@ -180,9 +178,8 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
       });
       for (const [at, tool] of tools.entries()) {
         const text = getPlainDescription(tool) ?? "";
-        const found = titled.find(
-          ({ name, title }) => name !== tool.name && !text.includes(name) && callsTool(text, title),
-        );
+        const others = titled.filter(({ name }) => name !== tool.name && !text.includes(name));
+        const found = others.find(({ title }) => callsTool(text, title));
         if (!found) continue;
         const message = `The description names the tool ${quote(found.name)} by its title, ${quote(found.title)}.`;
         yield { at: [at, "description"], message, fix: `Write ${found.name}.` };
@@ -199,11 +196,11 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
         const name = readText(tool.name);
         const text = getPlainDescription(tool) ?? "";
         const meaning = nameMeaning(name);
-        if (meaning === undefined) continue;
+        if (meaning === "") continue;
         const other = getOrAdd(first, meaning, () => ({ name, text }));
         const isToldApart = text.includes(other.name) || other.text.includes(name);
         if (other.name === name || isToldApart || /\bdeprecated\b/i.test(text)) continue;
-        const isSpelling = splitName(other.name).join() === splitName(name).join();
+        const isSpelling = joinWords(other.name) === joinWords(name);
         const what = isSpelling ? "case and separators" : "a verb of the same meaning";
         const message = `The names ${quote(other.name)} and ${quote(name)} differ only in ${what}.`;
         yield { at: [index, "name"], message };
@@ -217,17 +214,16 @@ const callsTool = (text: string, title: string) =>
   [`'${title}'`, `"${title}"`, `\`${title}\``, `${title} tool`].some((form) => text.includes(form));
 
 /** Verbs that mean the same for any object, unlike add and create for a label, or query and search for a table. */
-const sameVerbs = ["get fetch retrieve", "find search lookup", "update edit modify", "delete remove"].map((verbs) =>
-  setOf(verbs),
+const sameVerbs = ["get fetch retrieve", "find search lookup", "update edit modify", "delete remove"].map((all) =>
+  parseWords(all),
 );
 
-/** The words of a name, the verb replaced by its group of verbs with the same meaning; undefined without words. */
-function nameMeaning(name: string): string | undefined {
+/** The words of a name, the verb replaced by its group of verbs with the same meaning; empty without words. */
+function nameMeaning(name: string): string {
   const words = splitName(name);
-  const at = words.findIndex((word) => sameVerbs.some((verbs) => verbs.has(word)));
-  const verb = words[at];
-  if (verb === undefined || words.length < 2) return words.join(" ") || undefined;
-  return words.toSpliced(at, 1, `(${sameVerbs.findIndex((verbs) => verbs.has(verb))})`).join(" ");
+  const groups = words.map((word) => sameVerbs.findIndex((verbs) => verbs.has(word)));
+  const at = groups.findIndex((group) => group >= 0);
+  return (at < 0 || words.length < 2 ? words : words.toSpliced(at, 1, `(${groups[at]})`)).join(" ");
 }
 
 /** The tools that are not deprecated, because a deprecated tool and its successor are similar by design. */
@@ -245,10 +241,8 @@ function* findNearDuplicates(tools: readonly JsonObject[], current: readonly Lis
   if (tools.length > comparison.tools) return;
   const byIndex = new Map(current.map((one) => [one.at, one]));
   const seen = new Set<number>();
-  for (const { at, similarity, shared } of listConfusablePairs(tools, {
-    least: nearDuplicate,
-    most: comparison.pairs,
-  })) {
+  const pairs = listConfusablePairs(tools, { least: nearDuplicate, most: comparison.pairs });
+  for (const { at, similarity, shared } of pairs) {
     const [earlier, later] = [byIndex.get(Math.min(...at)), byIndex.get(Math.max(...at))];
     if (!earlier || !later || seen.has(later.at) || isDistinguished(earlier.tool, later.tool)) continue;
     seen.add(later.at);
@@ -263,19 +257,17 @@ function* findNearDuplicates(tools: readonly JsonObject[], current: readonly Lis
  * find_projects).
  */
 function isDistinguished(one: JsonObject, other: JsonObject): boolean {
-  const read = ({ name, description }: JsonObject) => ({
-    name: String(name),
-    text: readText(description).slice(0, comparison.characters),
-  });
+  const read = ({ name, description }: JsonObject) => {
+    return { name: String(name), text: readText(description).slice(0, comparison.characters) };
+  };
   const [a, b] = [read(one), read(other)];
   if (a.text.includes(b.name) || b.text.includes(a.name)) return true;
   const [kind, otherKind] = [a, b].map(({ name }) => getVerbKind(findVerb(splitName(name)) ?? ""));
   if (kind !== undefined && otherKind !== undefined && kind !== otherKind) return true;
   const [mine, theirs] = [toStems(a.name), toStems(b.name)];
   const hasOwnWords = (own: ReadonlySet<string>, others: ReadonlySet<string>, text: string) => {
-    const words = [...own].filter((word) => !others.has(word));
     const said = toStems(text);
-    return words.length > 0 && words.some((word) => said.has(word));
+    return [...own].some((word) => !others.has(word) && said.has(word));
   };
   return hasOwnWords(mine, theirs, a.text) && hasOwnWords(theirs, mine, b.text);
 }
@@ -309,12 +301,12 @@ const similarVerbs = [
   "update edit modify patch write set replace change",
   "delete clear remove purge wipe",
   "add create insert append",
-].map((verbs) => setOf(verbs));
+].map((verbs) => parseWords(verbs));
 
-const prepositions = setOf("by with as in from for using via");
+const prepositions = parseWords("by with as in from for using via");
 
 /** Last words that do not identify the object of a name: the status of an order is not like that of a payment. */
-const genericHeads = setOf("id status info information details detail data list type name count all");
+const genericHeads = parseWords("id status info information details detail data list type name count all");
 
 /** Keys that two names share if a request could mean either: verb and last word, or verb group and object. */
 function listGroupKeys(name: string): readonly string[] {

@@ -2,7 +2,7 @@ import { listingHosts, listSkills, skillListings } from "../../../base/search/sk
 import { decodePercent } from "../../../base/secrets/secrets.ts";
 import { describeHidden, findHiddenOf, isText, quote, showValue, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type Path } from "../../../base/types/json.ts";
-import { frontMatterKeys } from "../../../base/types/skill.ts";
+import { frontMatterKeys, type SkillDocument } from "../../../base/types/skill.ts";
 import { listPlainValues, type PlainValue } from "../../../input/parsing/yaml.ts";
 import { injectionPatterns, maxSearched, readText } from "../language.ts";
 import { defineRules, type Found, type SkillSubject } from "../rule.ts";
@@ -46,9 +46,8 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
       const { description } = document.frontMatter;
       if (isText(description)) return undefined;
       if (description === undefined) return "The front matter has no description.";
-      return typeof description === "string"
-        ? "The description is blank."
-        : `The description is ${showValue(description)}, not a string.`;
+      if (typeof description === "string") return "The description is blank.";
+      return `The description is ${showValue(description)}, not a string.`;
     },
   },
   {
@@ -241,20 +240,20 @@ const exampleItem = /^\W*(?:examples?|e\.g\.|for example)(?!\w)/i;
  * mentioned in a list can belong to any project, so it must start with a folder of the package, and must not be the end
  * of the path of a file in another folder.
  */
-function isFileReference({ text, target }: { text: string; target: string }, paths: ReadonlySet<string>): boolean {
+function isFileReference({ text, target }: SkillReference, paths: ReadonlySet<string>): boolean {
   if (target === "" || /^(?:#|[a-z][a-z0-9+.-]+:|\/\/)/i.test(target) || /[*{}<>$]|\.\.\./.test(target)) return false;
   const named = normalizePath(target);
-  const [root = ""] = named.split("/");
-  // .wiki/index.md is in the project of the user.
-  if (/^\.\w/.test(root) && !paths.has(root)) return false;
-  if (!text.includes(target)) return true;
-  if (exampleItem.test(text)) return false;
-  if (!fileEndings.test(named) || [...paths].some((path) => path.endsWith(`/${named}`))) return false;
   const [folder = "", ...inside] = named.split("/");
+  // .wiki/index.md is in the project of the user.
+  if (/^\.\w/.test(folder) && !paths.has(folder)) return false;
+  if (!text.includes(target)) return true;
+  if (exampleItem.test(text) || !fileEndings.test(named)) return false;
+  if ([...paths].some((path) => path.endsWith(`/${named}`))) return false;
   return inside.length > 0 && (folder === ".." || usualFolders.has(folder) || paths.has(folder));
 }
 
-type Reference = { line: number; target: string; leads: "missing" | "missing outside" | "file outside" | "beyond" };
+type SkillReference = SkillDocument["references"][number];
+type Reference = SkillReference & { leads: "missing" | "missing outside" | "file outside" | "beyond" };
 
 /** A check of the references that lead to one of these. */
 function findReferences(places: { readonly [L in Reference["leads"]]?: string }) {
@@ -270,22 +269,16 @@ function* resolveReferences({ package: { document }, files, outside }: SkillSubj
   const paths = new Set(files.keys());
   for (const path of files.keys())
     for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) paths.add(path.slice(0, end));
-  for (const { line, target, text } of document.references) {
-    const path = isFileReference({ text, target }, paths) ? normalizePath(target) : undefined;
-    if (path === undefined || paths.has(path) || isOfOtherSkill({ text, target, path }, outside)) continue;
-    if (!/^(?:\.\.(?:\/|$)|\/|~|[A-Za-z]:)/.test(path)) yield { line, target, leads: "missing" };
-    else {
-      const found = outside(path);
-      yield { line, target, leads: found === "beyond" ? found : `${found} outside` };
-    }
+  for (const one of document.references) {
+    const path = isFileReference(one, paths) ? normalizePath(one.target) : undefined;
+    if (path === undefined || paths.has(path) || isOfOtherSkill(one, path, outside)) continue;
+    const found = /^(?:\.\.(?:\/|$)|\/|~|[A-Za-z]:)/.test(path) ? outside(path) : undefined;
+    yield { ...one, leads: found === undefined ? "missing" : found === "beyond" ? found : `${found} outside` };
   }
 }
 
 /** Whether the text names a skill before a path, "build-kit release `references/a.md`", and that skill has the file. */
-function isOfOtherSkill(
-  { text, target, path }: { text: string; target: string; path: string },
-  outside: SkillSubject["outside"],
-): boolean {
+function isOfOtherSkill({ text, target }: SkillReference, path: string, outside: SkillSubject["outside"]): boolean {
   const words = text.slice(0, Math.max(0, text.indexOf(target))).match(/[a-z\d]+(?:-[a-z\d]+)*/g) ?? [];
   const [plugin, skill] = words.slice(-2);
   const locations = [`../${words.at(-1)}/${path}`, `../../../${plugin}/skills/${skill}/${path}`];
@@ -331,10 +324,8 @@ function findHiddenLines(kind: "message" | "stray") {
           const shown = line.replace(/\r$/, "").replace(/\u200b(?=`{3}|~{3})|(?<=`{3}|~{3})\u200b/g, "");
           const [first] = findHiddenOf(kind, shown);
           if (!first || left-- <= 0) continue;
-          yield {
-            at: locateLine(path, index),
-            message: `The text has hidden characters: ${describeHidden(first.code)}.`,
-          };
+          const message = `The text has hidden characters: ${describeHidden(first.code)}.`;
+          yield { at: locateLine(path, index), message };
         }
       }
     },

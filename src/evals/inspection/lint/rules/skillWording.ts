@@ -1,7 +1,8 @@
+import { parseWords, sumOf } from "../../../base/collections.ts";
 import { quote } from "../../../base/text/text.ts";
 import type { Path } from "../../../base/types/json.ts";
 import type { SkillDocument } from "../../../base/types/skill.ts";
-import { countTriggerPhrases, isEnglish, saysWhatItDoes, saysWhenNotToUse, saysWhenToUse, setOf } from "../language.ts";
+import { countTriggerPhrases, isEnglish, saysWhatItDoes, saysWhenNotToUse, saysWhenToUse } from "../language.ts";
 import { defineRules, type RuleHead, type SkillSubject } from "../rule.ts";
 
 const docs = "docs/lint-rules.md";
@@ -171,11 +172,10 @@ export const skillWordingRules = defineRules<SkillSubject>(docs, [
     *check({ package: { document } }) {
       const lines = document.body.trimEnd().split("\n").length;
       const tokens = Math.round(document.body.length / charactersPerToken);
-      const message =
-        lines >= limits.lines
-          ? `The body has ${lines} lines; keep it under ${limits.lines}.`
-          : tokens > limits.tokens && `The body has about ${tokens} tokens; keep it to ${limits.tokens}.`;
-      if (message) yield { at: ["line", document.bodyLine], message };
+      const at = ["line", document.bodyLine];
+      if (lines >= limits.lines) yield { at, message: `The body has ${lines} lines; keep it under ${limits.lines}.` };
+      else if (tokens > limits.tokens)
+        yield { at, message: `The body has about ${tokens} tokens; keep it to ${limits.tokens}.` };
     },
   },
 ]);
@@ -183,7 +183,7 @@ export const skillWordingRules = defineRules<SkillSubject>(docs, [
 /** A name in quotes before the word "skill", or without quotes between a verb such as "use" and the word "skill". */
 const skillNames =
   /[`'"]([a-z0-9]+(?:-[a-z0-9]+)*)[`'"] skill\b|\b(?:use|load|see|invoke|prefer|activate) (?:the )?([a-z0-9]+(?:-[a-z0-9]+)*) skill\b/g;
-const determiners = setOf("this that the a an any another each every one other same");
+const determiners = parseWords("this that the a an any another each every one other same");
 
 // Verbs that steps start with, except words that are nouns as often (name, file).
 const verbs =
@@ -196,5 +196,5 @@ const vague =
 /** Counts the actions in a step: sentences that start with a verb, and verbs after "and" or "then". */
 function countActions(step: string): number {
   const sentences = step.split(/[.!?:]\s+/).filter((sentence) => startsWithVerb.test(sentence));
-  return sentences.reduce((sum, sentence) => sum + 1 + (sentence.match(furtherAction)?.length ?? 0), 0);
+  return sumOf(sentences, (sentence) => 1 + (sentence.match(furtherAction)?.length ?? 0));
 }

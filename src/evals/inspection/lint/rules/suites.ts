@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { getOrAdd } from "../../../base/collections.ts";
-import { type SearchableTool, type SearchDocument, toSearchDocument } from "../../../base/search/document.ts";
+import { type SearchableTool, toSearchDocument } from "../../../base/search/document.ts";
 import { buildKeywordFinder } from "../../../base/search/keyword.ts";
 import { mentionsName, quote, squeeze } from "../../../base/text/text.ts";
 import { isJsonObject, type Path } from "../../../base/types/json.ts";
@@ -106,12 +106,21 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
       const byName = indexByName(listed);
       for (const [index, one] of suite.cases.entries()) {
         const known = one.tools ? indexByName(one.tools) : byName;
-        const words = listCaseWords(one);
+        const { messages, paraphrases = [], turns = [], searches = [] } = one;
+        const requests = [...messages.slice(-1), ...turns].map(({ content }) => content);
+        const words = listQueryWords([...requests, ...paraphrases, ...searches].join(" "));
         for (const { tools: names } of listCaseCalls(one)) {
           const tools = names.flatMap((name) => known.get(name) ?? []);
           if (tools.length === 0 || words.length === 0 || tools.some((tool) => readMeta(tool).isAlwaysLoaded)) continue;
           const key = one.tools ? `${index} ${names.join()}` : names.join();
-          if (words.some(getOrAdd(finders, key, () => buildKeywordFinder(tools.map(toDocument))))) continue;
+          if (
+            words.some(
+              getOrAdd(finders, key, () =>
+                buildKeywordFinder(tools.map((tool) => toSearchDocument(tool, readMeta(tool).hint))),
+              ),
+            )
+          )
+            continue;
           const what = `no word of its queries is in the name or description of ${names.map(quote).join(" or ")}`;
           yield { at: ["cases", index], message: `A literal search fails for the case "${one.id}": ${what}.` };
         }
@@ -144,26 +153,14 @@ function listSpellings(one: Case): readonly string[] {
 }
 
 function listExpectedNames(one: Case): readonly string[] {
-  const { expect } = one;
-  if (expect?.kind === "skill") return expect.skill === "none" ? [] : [expect.skill];
-  return listCaseCalls(one).flatMap(({ tools }) => tools);
-}
-
-function listCaseWords({ messages, paraphrases = [], turns = [], searches = [] }: Case): string[] {
-  const requests = [...messages.slice(-1), ...turns].map(({ content }) => content);
-  return listQueryWords([...requests, ...paraphrases, ...searches].join(" "));
+  if (one.expect?.kind !== "skill") return listCaseCalls(one).flatMap(({ tools }) => tools);
+  return one.expect.skill === "none" ? [] : [one.expect.skill];
 }
 
 /** An unvalidated tool: any field may be missing or of a wrong type. */
 type RawTool = SearchableTool & { _meta?: unknown };
 
-function indexByName(tools: readonly RawTool[]): ReadonlyMap<unknown, RawTool> {
-  return new Map(tools.map((tool) => [tool.name, tool]));
-}
-
-function toDocument(tool: RawTool): SearchDocument {
-  return toSearchDocument(tool, readMeta(tool).hint);
-}
+const indexByName = (tools: readonly RawTool[]) => new Map(tools.map((tool) => [tool.name, tool]));
 
 function readMeta({ _meta: meta }: RawTool): { hint?: string; isAlwaysLoaded: boolean } {
   const { "anthropic/searchHint": hint, "anthropic/alwaysLoad": always } = isJsonObject(meta) ? meta : {};

@@ -6,10 +6,7 @@ import { defineRules, type RuleHead, type VersionSubject } from "../rule.ts";
 /** Memoized for all rules, because the comparison takes most of the time. */
 const getEffects = once(({ before, after }: VersionSubject) => listEffects(before, after));
 
-/**
- * A rule that reports effects of some kinds, if the effect or the rule has a `fix`. `kinds`: by default the one that its id
- * names.
- */
+/** A rule that reports effects of `kinds` (default: the one that its id names), if the effect or the rule has a `fix`. */
 type Row = RuleHead & { kinds?: readonly ChangeEffect["kind"][]; fix?: string };
 
 const docs = "docs/lint-rules.md";

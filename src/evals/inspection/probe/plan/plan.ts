@@ -23,28 +23,28 @@ export function planProbes(tool: ProbedTool, { seed, runs }: { seed: number; run
   const ofParameters = [...listParameters(inputSchema)].flatMap(([parameter, schema]): Probe[][] => [
     [omitParameter(parameter, base)],
     listWrongTypes(schema, inputSchema).map((value) => replaceParameter(parameter, value, base)),
-    listBoundaries(schema, inputSchema, seed).map((value) =>
-      makeProbe("boundary", { ...base, [parameter]: value }, parameter),
-    ),
+    listBoundaries(schema, inputSchema, seed).map((value) => {
+      return { ...probeBase("boundary", { ...base, [parameter]: value }), parameter };
+    }),
   ]);
   const isSound = (probe: Probe) => isSameProbe(tool, probe, probe.base);
   return dropRepeated([
     // The repeat comes first, because after a valid probe of the same call both of its calls would be repeats.
     ...(readOnly ? [repeatCall(base)] : []),
-    ...simple.slice(readOnly ? 1 : 0).map((one) => makeProbe("valid", one)),
+    ...simple.slice(readOnly ? 1 : 0).map((one) => probeBase("valid", one)),
     ...(Object.keys(defaults).length > 0 ? [omitDefaults(tool, defaults, base)].filter(isSound) : []),
     ...ofParameters.flatMap((probes) => probes.filter(isSound).slice(0, runs)),
   ]);
 }
 
 /** One call with the base as its arguments. */
-function makeProbe(kind: ProbeKind, base: JsonObject, parameter?: string): Probe {
-  return { kind, base, calls: (now) => [now], ...(parameter !== undefined && { parameter }) };
+function probeBase(kind: ProbeKind, base: JsonObject): Probe {
+  return { kind, base, calls: (now) => [now] };
 }
 
 /** A call of a tool that the server does not list. */
 export function probeUnknownTool(): Probe {
-  return makeProbe("unknown tool", {});
+  return probeBase("unknown tool", {});
 }
 
 /** The same call twice. */

@@ -1,14 +1,8 @@
 import * as z from "zod";
+import { parseWords } from "../../../base/collections.ts";
 import { showJson } from "../../../base/text/text.ts";
 import { formatIssues } from "../../../base/types/errors.ts";
-import {
-  isJsonObject,
-  isMarked,
-  type Json,
-  type JsonObject,
-  parseJsonText,
-  writeExactJson,
-} from "../../../base/types/json.ts";
+import { isJsonObject, isMarked, type Json, parseJsonText, writeExactJson } from "../../../base/types/json.ts";
 import { joinText, type ToolResult } from "../../../base/types/tool.ts";
 import { asksToWait } from "../../parameters.ts";
 import type { ProbeAnswer, ProbeObservation, ProbeRule, RuleResult } from "./probe.ts";
@@ -30,9 +24,9 @@ function getBroken({ answers }: ProbeObservation): { stage: string; alive: boole
   return last?.outcome.kind === "broken" ? { stage: last.outcome.stage, alive: last.alive } : undefined;
 }
 
-function findFailure({ answers }: ProbeObservation): ToolResult | undefined {
-  return answers.flatMap((answer) => getResult(answer) ?? []).find(isFailure);
-}
+const listResults = ({ answers }: ProbeObservation) => answers.flatMap((answer) => getResult(answer) ?? []);
+
+const findFailure = (seen: ProbeObservation) => listResults(seen).find(isFailure);
 
 /** The structured content, or the text parsed as JSON; undefined if there is neither. */
 function getBody(result: ToolResult): Json | undefined {
@@ -45,13 +39,12 @@ function stripErrorPrefix(message: string): string {
   return message.replace(/^(?:MCP error -?\d+: )+/, "");
 }
 
-const fillerWords = new Set(
-  (
-    "a access an and argument arguments at bad call caused code could denied did error errors err exception execution exit fail failed " +
-    "failure false forbidden gateway generic happened has http input internal invalid is issue method mcp no none not " +
-    "nothing null occurred ok oops operation params permission problem request result return server service something sorry status " +
-    "success the there timeout tool unable unauthorized unavailable undefined unexpected unhandled unknown unsuccessful was went with wrong found"
-  ).split(" "),
+const fillerWords = parseWords(
+  "a access an and argument arguments at bad call caused code could denied did error errors err exception execution",
+  "exit fail failed failure false forbidden found gateway generic happened has http input internal invalid is issue",
+  "method mcp no none not nothing null occurred ok oops operation params permission problem request result return",
+  "server service something sorry status success the there timeout tool unable unauthorized unavailable undefined",
+  "unexpected unhandled unknown unsuccessful was went with wrong",
 );
 
 /**
@@ -88,11 +81,13 @@ function explainOutcome(result: ToolResult): string | undefined {
 const maxText = 64 * 1024;
 
 /** Whether the texts repeat the structured content, as JSON or value by value. A text that may be cut counts too. */
-function isMirrored(structured: JsonObject, result: ToolResult): boolean {
+function isMirrored(result: ToolResult): boolean {
   const text = joinText(result);
   if (text.length >= maxText) return true;
   const compact = text.replace(/\s+/g, "");
-  const leaves = listLeaves(structured).map((leaf) => (isMarked(leaf) ? writeExactJson(leaf) : leaf));
+  const leaves = listLeaves(result.structuredContent ?? {}).map((leaf) =>
+    isMarked(leaf) ? writeExactJson(leaf) : leaf,
+  );
   if (leaves.length === 0) return text.trim() !== "";
   return leaves.every((leaf) => text.includes(leaf) || compact.includes(escapeLeaf(leaf)));
 }
@@ -113,8 +108,6 @@ const refusal = {
   fix: "Validate the arguments against the inputSchema first, and return a failure that names the parameter.",
 } as const;
 
-const defaultsDocs = "https://json-schema.org/understanding-json-schema/reference/annotations";
-
 const callRules: readonly ProbeRule[] = [
   {
     id: "answers-in-time",
@@ -125,10 +118,9 @@ const callRules: readonly ProbeRule[] = [
     check: (seen) => {
       const broken = getBroken(seen);
       if (broken === undefined) return "ok";
+      if (broken.stage !== "timeout") return broken.alive ? "ok" : "does not apply";
       const isAskedToWait = asksToWait(seen.tool.inputSchema, seen.calls[seen.answers.length - 1] ?? {});
-      if (broken.stage === "timeout")
-        return isAskedToWait ? "does not apply" : { violation: "The call was not answered in time." };
-      return broken.alive ? "ok" : "does not apply";
+      return isAskedToWait ? "does not apply" : { violation: "The call was not answered in time." };
     },
   },
   {
@@ -235,8 +227,9 @@ export const toolRules: readonly ProbeRule[] = [
     why: "Hosts validate structured content against the outputSchema, and withhold what violates it.",
     docs: `${specification}/server/tools#output-schema`,
     fix: "Return what the outputSchema declares, or change the outputSchema.",
-    check: ({ tool: { outputFault }, answers }) => {
-      const successes = answers.flatMap((answer) => getResult(answer) ?? []).filter((result) => !isFailure(result));
+    check: (seen) => {
+      const { outputFault } = seen.tool;
+      const successes = listResults(seen).filter((result) => !isFailure(result));
       if (!outputFault || successes.length === 0) return "does not apply";
       for (const { structuredContent } of successes) {
         const fault = structuredContent === undefined ? "there is none" : outputFault(structuredContent);
@@ -253,7 +246,7 @@ export const toolRules: readonly ProbeRule[] = [
     fix: "Put the same JSON into a text item.",
     check: eachResult((result) => {
       if (!result.structuredContent) return "does not apply";
-      if (isMirrored(result.structuredContent, result)) return "ok";
+      if (isMirrored(result)) return "ok";
       return { violation: "The text does not contain the structured content." };
     }),
   },
@@ -261,7 +254,7 @@ export const toolRules: readonly ProbeRule[] = [
     id: "defaults-work",
     severity: "error",
     why: "Models omit parameters that have a default.",
-    docs: defaultsDocs,
+    docs: "https://json-schema.org/understanding-json-schema/reference/annotations",
     fix: "Fill in the default first, or remove it from the schema and require the parameter.",
     check: ({ probe, tool, answers }) => {
       const results = probe.kind === "defaults" ? answers.map(getResult) : [];
@@ -269,9 +262,9 @@ export const toolRules: readonly ProbeRule[] = [
       if (!omitted) return "does not apply";
       if (!isFailure(omitted)) return "ok";
       if (!given || isFailure(given)) return "does not apply";
-      return {
-        violation: "The call fails without the parameters that have defaults, but succeeds with the defaults given.",
-      };
+      const violation =
+        "The call fails without the parameters that have defaults, but succeeds with the defaults given.";
+      return { violation };
     },
   },
   {
@@ -332,8 +325,8 @@ export function checkRules(observation: ProbeObservation): { rule: ProbeRule; re
 
 /** A check of every result: wrong if any is wrong, otherwise ok if any is ok, otherwise does not apply. */
 function eachResult(check: (result: ToolResult) => RuleResult): ProbeRule["check"] {
-  return ({ answers }) => {
-    const results = answers.flatMap((answer) => getResult(answer) ?? []).map(check);
+  return (seen) => {
+    const results = listResults(seen).map(check);
     return results.find((one) => typeof one === "object") ?? (results.includes("ok") ? "ok" : "does not apply");
   };
 }
