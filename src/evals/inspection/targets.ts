@@ -47,7 +47,7 @@ export type ServerTarget = {
 };
 
 /** A tool list in a file, relative to the working directory. */
-export type ToolListTarget = { kind: "tool list"; file: string; suites: Suite[] };
+type ToolListTarget = { kind: "tool list"; file: string; suites: Suite[] };
 
 /** The skill packages in a folder, or the package that the folder is. `only`: the names of the folders to use in it. */
 export type SkillsTarget = {

@@ -3,7 +3,7 @@ import type { Json, JsonObject, Path } from "../../base/types/json.ts";
 import verbs from "./verbs.json" with { type: "json" };
 
 /** The number of characters of a text that the rules read. */
-export const maxRead = 20_000;
+const maxRead = 20_000;
 
 /** Takes at most `most` items, of one or more. The rest is not iterated. */
 export function takeFirst<T>(most: number, items: Iterable<T>): T[] {
