@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { anthropic } from "../../src/evals/asking/models/anthropic.ts";
 import { openai } from "../../src/evals/asking/models/openai.ts";
 import { abortAfter, createFetch } from "../../src/evals/base/network.ts";
@@ -14,11 +14,6 @@ import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { startProxy } from "../fixtures/endpoints/proxy.ts";
 
-const closing: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((one) => one.close()));
-});
-
 const untrusted =
   /^the connection failed: .*certificate.* \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\); set NODE_EXTRA_CA_CERTS to a PEM file with your organization's CA$/;
 
@@ -26,7 +21,6 @@ const untrusted =
 async function setUp(fault?: Fault) {
   const endpoint = await startMessagesEndpoint(() => fault ?? { text: "hello" });
   const proxy = await startProxy(endpoint.url);
-  closing.push(endpoint, proxy);
   const ask = (
     baseUrl: string,
     env: Record<string, string>,
@@ -75,7 +69,6 @@ describe("proxies", () => {
   it("serve every provider", async () => {
     const endpoint = await startCompletionsEndpoint(() => ({ text: "hello" }));
     const proxy = await startProxy(endpoint.url);
-    closing.push(endpoint, proxy);
     const options = { env: { OPENAI_API_KEY: "k", HTTP_PROXY: proxy.url }, baseUrl: "http://api.test/v1" };
     const reply = await openai("openai:x", "x", options).ask(requestOf("hi", []), new AbortController().signal);
     expect(reply).toMatchObject(answered);
@@ -125,7 +118,6 @@ it("names the remedy for a certificate of an unknown CA, and does not retry", as
 it("a reply of JSON is read with a byte order mark and as plain text", async () => {
   const server = createServer((_, res) => res.writeHead(200, { "content-type": "text/plain" }).end('\uFEFF{"a":1}'));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  closing.push({ close: async () => void server.close() });
   const response = await createFetch({})(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   expect([response.headers.get("content-type"), await response.json()]).toEqual(["application/json", { a: 1 }]);
 });
@@ -134,7 +126,6 @@ describe("a reply that is compressed although no compression was asked for", () 
   async function fetchText(encoding: string, body: Buffer): Promise<string> {
     const server = createServer((_, res) => res.writeHead(200, { "content-encoding": encoding }).end(body));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    closing.push({ close: async () => void server.close() });
     const response = await createFetch({})(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     return await response.text();
   }

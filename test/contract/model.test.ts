@@ -1,5 +1,4 @@
-import { accessSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { accessSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, vi } from "vitest";
 import { cacheReplies, openReplyCache } from "../../src/evals/asking/models/cache.ts";
@@ -8,6 +7,7 @@ import type { Call, Trial, Turn } from "../../src/evals/base/types/trial.ts";
 import { openAskedModel } from "../../src/evals/experiments/workspace/models.ts";
 import { createProject } from "../asking/models/local/stub.ts";
 import { cell } from "../asking/models/request.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { type CompletionsBody, startCompletionsEndpoint } from "../fixtures/endpoints/completions.ts";
 import type { Endpoint, Script } from "../fixtures/endpoints/endpoint.ts";
 import { geminiModel, startGeminiEndpoint } from "../fixtures/endpoints/gemini.ts";
@@ -183,15 +183,7 @@ const withCache = (subject: Subject): Subject => ({
   ...subject,
   open: async () => {
     const opened = await subject.open();
-    const dir = mkdtempSync(join(tmpdir(), "evals-cache-"));
-    return {
-      ...opened,
-      model: cacheReplies(opened.model, await openReplyCache(dir, String), "1"),
-      close: async () => {
-        await opened.close();
-        rmSync(dir, { recursive: true, force: true });
-      },
-    };
+    return { ...opened, model: cacheReplies(opened.model, await openReplyCache(makeFolder(), String), "1") };
   },
 });
 
@@ -209,7 +201,7 @@ const customSubject: Subject = {
   generates: true,
   waits: true,
   open: async () => {
-    const dir = mkdtempSync(join(tmpdir(), "evals-model-"));
+    const dir = makeFolder();
     const underway = join(dir, "underway");
     writeFileSync(
       join(dir, "model.mjs"),
@@ -225,7 +217,7 @@ export default ({ case: id, messages, tools }) => {
       model: await openAskedModel("custom:model.mjs", { env: {}, cwd: dir }),
       underway: async () => void (await vi.waitUntil(() => existsSync(underway), { timeout: 60_000 })),
       refused: () => [],
-      close: async () => rmSync(dir, { recursive: true, force: true }),
+      close: async () => {},
     };
   },
 };

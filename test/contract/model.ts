@@ -1,12 +1,10 @@
 import { getEventListeners } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { cacheReplies, openReplyCache } from "../../src/evals/asking/models/cache.ts";
 import type { AskedModel, ModelRequest, Reply } from "../../src/evals/base/types/model.ts";
 import { turnSchema } from "../../src/evals/base/types/trial.ts";
 import { cell, followUp, requestOf, tool } from "../asking/models/request.ts";
+import { makeFolder } from "../fakes/folder.ts";
 
 /**
  * What an implementation brings to the contract: a model that knows these cases (and is asked with their inputs).
@@ -81,8 +79,7 @@ export function modelContract({ open, generates, waits }: Subject): void {
 
   it("repeats a whole conversation from a cache", () =>
     using(async ({ model }) => {
-      const dir = mkdtempSync(join(tmpdir(), "evals-cache-"));
-      onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+      const dir = makeFolder();
       const talk = async (own: AskedModel) => {
         const cached = cacheReplies(own, await openReplyCache(dir, String), "1");
         const first = answered(await cached.ask(request("echo"), never));

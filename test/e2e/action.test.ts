@@ -59,11 +59,7 @@ async function withModel<R>(right: boolean, use: (env: Record<string, string>) =
           : [{ name: "search_notes", input: { query: "garden" } }];
     return { text: "ok", calls: messages.length > 1 || (!right && query.includes("shopping")) ? [] : called };
   });
-  try {
-    return await use({ ANTHROPIC_API_KEY: "test", ANTHROPIC_BASE_URL: endpoint.url });
-  } finally {
-    await endpoint.close();
-  }
+  return await use({ ANTHROPIC_API_KEY: "test", ANTHROPIC_BASE_URL: endpoint.url });
 }
 const model = "anthropic:claude-haiku-5-5";
 
@@ -176,7 +172,6 @@ describe("the action", () => {
         expect(text).toContain("<ins>Handles a note");
       }
     } finally {
-      await endpoint.close();
       writeFileSync(file("server.mjs"), server);
       rmSync(file("evals/baselines"), { recursive: true, force: true });
     }

@@ -110,7 +110,6 @@ describe("evals baseline", () => {
     expect(await baseline("accept")).toMatchObject({ code: 0, err: "" });
     right = false;
     await run(...args, "2");
-    await endpoint.close();
     expect(await baseline("accept", "--force")).toMatchInlineSnapshot(`
       {
         "code": 0,

@@ -1,16 +1,11 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { makeFolder } from "../fakes/folder.ts";
 import { writeActSuite } from "../fixtures/actSuite.ts";
 import { type BatchEndpoint, startCompletionBatches, startMessageBatches } from "../fixtures/endpoints/batches.ts";
 import { evals, start, timeless, trialsOf } from "./evals.ts";
-
-const cleanup: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanup.splice(0)) await clean();
-});
 
 type Endpoint = BatchEndpoint<object>;
 
@@ -77,12 +72,10 @@ describe.each(["anthropic", "openai"] as const)("a run in batches on %s that is 
   it("again and again, at any time: has the record of a run that was not, and pays for no request twice", async () => {
     const whole = createProject();
     const undisturbed = await open(1);
-    cleanup.push(undisturbed.close);
     expect((await evals(args(model), { cwd: whole, env: env(undisturbed.url) })).code).toBe(0);
 
     const dir = createProject();
     const endpoint = await open(6);
-    cleanup.push(endpoint.close);
     const world = { cwd: dir, env: env(endpoint.url) };
     let kills = 0;
     for (let wait = 500; wait < 2_500; wait += 250) {

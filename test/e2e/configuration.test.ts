@@ -54,7 +54,6 @@ describe("a suite over a whole configuration", () => {
   it("counts what each server loses to and takes from the others, and goes on without one", async () => {
     const endpoint = await startModel();
     const ended = await run("run", all, ...asked(endpoint.url), "-n", "4", "--json");
-    await endpoint.close();
     expect(ended.code).toBe(1);
     expect(ended.err).toContain('warning: Server "gone" exited with code 7.');
     expect(ended.err).toContain("evals doctor --config");
@@ -101,7 +100,6 @@ describe("a suite over a whole configuration", () => {
       asks("kit", "my_kit__echo", { result: { contains: "Echo: hi" } }),
     );
     const ended = await run("run", live, ...asked(endpoint.url), "-n", "1", "--host", "claude-code", "--json");
-    await endpoint.close();
     expect(summaryOf(ended).totals).toMatchObject({ trials: 2, passed: 2, executed: 2 });
     const shown = endpoint.requests[0]?.body.tools?.map(({ name }) => name);
     expect(shown).toContain("mcp__files__read_text_file");
@@ -112,7 +110,6 @@ describe("a suite over a whole configuration", () => {
     const endpoint = await startModel();
     const flags = ["-n", "4", "--distractors", "0,1,2", "--json"];
     const ended = await run("run", all, ...asked(endpoint.url), ...flags);
-    await endpoint.close();
     const arms = summaryOf(ended).suites[0]?.arms?.[0]?.arms ?? [];
     // `everything` is alone, beside `files`, then beside `my kit` too, which takes its echo. The other cases are about no
     // server, several, or one that does not start, and are asked with all of them only.

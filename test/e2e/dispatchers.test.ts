@@ -89,12 +89,12 @@ const suite = (env: object = {}) =>
 const open = async () => {
   const endpoint = await startMessagesEndpoint(answer);
   const env = { ANTHROPIC_API_KEY: "test", ANTHROPIC_BASE_URL: endpoint.url };
-  return { endpoint, run: (...args: string[]) => evals(args, { cwd, env }) };
+  return (...args: string[]) => evals(args, { cwd, env });
 };
 
 describe("a live server with dispatchers", () => {
   it("is drafted from a catalog, by a model too, and the drafts run", async () => {
-    const { endpoint, run } = await open();
+    const run = await open();
     const given = ["--server", `node ${server}`];
     const plain = await run("init", ...given, "--file", "evals/plain.yaml");
     expect(plain.out.replace(/\s+/g, " ")).toContain(
@@ -113,7 +113,6 @@ describe("a live server with dispatchers", () => {
     expect(text).toContain("What was shipped last week by");
     expect(text).not.toContain("expect: { tool: search_tools");
     const ran = await run("run", "evals/tracker.yaml", ...model, "-n", "1", "--json");
-    await endpoint.close();
     const [summary] = summaryOf(ran).suites;
     expect(summary?.cases.flatMap(({ id, reasons }) => reasons.map(({ text: why }) => `${id}: ${why}`))).toEqual([]);
     expect(summary?.cases.map(({ expected }) => expected)).toContain("find_releases");
@@ -121,7 +120,7 @@ describe("a live server with dispatchers", () => {
   });
 
   it("is scored by the tool inside, verified, and a wording of its search is blamed", async () => {
-    const { endpoint, run } = await open();
+    const run = await open();
     suite();
     const accepted = await run("run", ...model, "--accept", "--json");
     expect([accepted.code, accepted.err]).toEqual([0, expect.not.stringContaining("warning")]);
@@ -149,7 +148,6 @@ describe("a live server with dispatchers", () => {
     const changed = await run("baseline", "verify");
     expect([changed.code, changed.out]).toEqual([1, expect.stringContaining("search_tools")]);
     const checked = await run("run", ...model, "--check", "on", "-n", "12", "--blame");
-    await endpoint.close();
     expect(checked.code).toBe(1);
     const blamed = checked.out.slice(checked.out.indexOf("BLAMED"));
     expect(blamed.split("\n").slice(0, 3).join("\n")).toMatchInlineSnapshot(`
@@ -160,8 +158,7 @@ describe("a live server with dispatchers", () => {
   });
 
   it("is proposed by lint where a suite does not declare it, and warned of where a case expects a dispatcher", async () => {
-    const { endpoint, run } = await open();
-    await endpoint.close();
+    const run = await open();
     suite();
     const text = readFileSync(join(cwd, "evals/tracker.json"), "utf8");
     const { dispatch, catalog, ...undeclared } = JSON.parse(text);

@@ -191,6 +191,5 @@ it("judge", async () => {
   }));
   const args = ["judge", "check", "labels.jsonl", "--judge", "anthropic:claude-haiku-5-5", "--base-url", endpoint.url];
   await goldens("judge", args, terminalAndJson);
-  await endpoint.close();
 });
 it("clean", () => golden("clean.terminal", "clean", "--dry-run", "--keep", "1"));

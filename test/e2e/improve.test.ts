@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { deriveSeed } from "../../src/evals/base/stats/random.ts";
+import { makeFolder, writeIn } from "../fakes/folder.ts";
 import { type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { evals, start, timeless, trialsOf } from "./evals.ts";
 
@@ -21,7 +21,7 @@ const more = [
 const unwanted = ["Translate this letter", "What is 17 plus 25?", "Draft an invitation to a meeting", "Write a haiku"];
 const near = ["Draft an invitation for Ada", "Review my pull request"];
 
-let dir = "";
+const dir = makeFolder();
 let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
 /** Called with each request, before it is answered. */
 let onRequest: (body: MessagesBody, isWriter: boolean) => void = () => {};
@@ -42,11 +42,7 @@ function answer(body: MessagesBody) {
 }
 
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), "evals-improve-"));
-  const write = (file: string, text: string) => {
-    mkdirSync(dirname(join(dir, file)), { recursive: true });
-    writeFileSync(join(dir, file), text);
-  };
+  const write = (file: string, text: string) => writeIn(dir, file, text);
   const skill = (name: string, description: string) =>
     write(
       `.claude/skills/${name}/SKILL.md`,
@@ -62,14 +58,11 @@ beforeAll(async () => {
   git("add", "-A");
   endpoint = await startMessagesEndpoint(answer);
 });
-afterAll(async () => {
-  await endpoint.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterAll(() => endpoint.close());
 
 /** The same project in another folder, without records. */
 function copy(): string {
-  const other = mkdtempSync(join(tmpdir(), "evals-improve-"));
+  const other = makeFolder();
   cpSync(dir, other, { recursive: true, filter: (path) => !path.endsWith("reports") });
   return other;
 }

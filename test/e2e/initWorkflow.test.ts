@@ -118,30 +118,26 @@ describe.each(managers)("the workflow of a project with $name", (manager) => {
       const { tool = "none", args = {} } = found?.expect ?? {};
       return { text: "Done.", calls: messages.length > 1 || tool === "none" ? [] : [{ name: tool, input: args }] };
     });
-    try {
-      const job = {
-        ...(ci !== undefined && { bin: ci }),
-        env: { ...network, HOME: dir, ANTHROPIC_BASE_URL: endpoint.url },
-        secrets: { ANTHROPIC_API_KEY: "test", NOTES_TOKEN: "t0ken" },
-        event: "push",
-      };
-      const clone = (name: string) => {
-        const copy = join(dir, `${name} of ${manager.name}`);
-        sh(`git clone -q . "${copy}"`);
-        return copy;
-      };
-      const run = (copy: string) => runWorkflow(".github/workflows/evals.yml", { ...job, cwd: copy });
-      const copy = clone("clone");
-      const passed = await run(copy);
-      expect([passed.failed, passed.result], passed.printed).toEqual([false, "passed"]);
-      expect(passed.summary).toMatch(/PASSED · (\d+) of \1 cases pass/);
-      expect(existsSync(join(copy, "reports/last-result/report.html"))).toBe(true);
+    const job = {
+      ...(ci !== undefined && { bin: ci }),
+      env: { ...network, HOME: dir, ANTHROPIC_BASE_URL: endpoint.url },
+      secrets: { ANTHROPIC_API_KEY: "test", NOTES_TOKEN: "t0ken" },
+      event: "push",
+    };
+    const clone = (name: string) => {
+      const copy = join(dir, `${name} of ${manager.name}`);
+      sh(`git clone -q . "${copy}"`);
+      return copy;
+    };
+    const run = (copy: string) => runWorkflow(".github/workflows/evals.yml", { ...job, cwd: copy });
+    const copy = clone("clone");
+    const passed = await run(copy);
+    expect([passed.failed, passed.result], passed.printed).toEqual([false, "passed"]);
+    expect(passed.summary).toMatch(/PASSED · (\d+) of \1 cases pass/);
+    expect(existsSync(join(copy, "reports/last-result/report.html"))).toBe(true);
 
-      writeFileSync(join(copy, "evals/notes.yaml"), suite.replace("tool: read_note", "tool: search_notes"));
-      const failed = await run(copy);
-      expect([failed.failed, failed.result], failed.printed).toEqual([true, "failed"]);
-    } finally {
-      await endpoint.close();
-    }
+    writeFileSync(join(copy, "evals/notes.yaml"), suite.replace("tool: read_note", "tool: search_notes"));
+    const failed = await run(copy);
+    expect([failed.failed, failed.result], failed.printed).toEqual([true, "failed"]);
   });
 });

@@ -1,21 +1,16 @@
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { hashPrompt } from "../../src/evals/asking/scoring/judge.ts";
 import type { JudgeCheckSummary } from "../../src/evals/experiments/judge/report.ts";
 import { readJudgeFigure } from "../../src/evals/experiments/workspace/judgeFigure.ts";
 import { makeFolder } from "../fakes/folder.ts";
-import type { Endpoint, Fault } from "../fixtures/endpoints/endpoint.ts";
-import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import type { Fault } from "../fixtures/endpoints/endpoint.ts";
+import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals, start } from "./evals.ts";
 
 const dir = makeFolder();
 copyFileSync(new URL("../fixtures/judge/labels.jsonl", import.meta.url), join(dir, "labels.jsonl"));
-
-const open: Endpoint<MessagesBody>[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((endpoint) => endpoint.close()));
-});
 
 type Verdict = { verdict: string; evidence?: string };
 const saying = ({ verdict, evidence = "" }: Verdict): MessageAnswer => ({
@@ -40,7 +35,6 @@ async function judgeWith(answers: Record<string, MessageAnswer | Fault> = {}) {
     const known = able.find(([text]) => shown.includes(text));
     return (own !== undefined && answers[own]) || saying(known?.[1] ?? { verdict: "met", evidence: "nothing" });
   });
-  open.push(endpoint);
   return endpoint;
 }
 
@@ -164,7 +158,6 @@ describe("evals judge check", () => {
       if (index === 1) stopped?.child.kill("SIGINT");
       return index === 0 ? saying({ verdict: "met", evidence: "Which target size" }) : { fault: "hang" };
     });
-    open.push(endpoint);
     stopped = start(["judge", "check", "labels.jsonl", "--judge", id, "--base-url", endpoint.url, "-c", "1"], {
       cwd: dir,
     });

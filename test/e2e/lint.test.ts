@@ -174,7 +174,6 @@ describe("evals lint --judge", () => {
     });
     const judge = ["--judge", "anthropic:claude-haiku-5-5", "--base-url", endpoint.url, "--retries", "0"];
     const ended = await evals(["lint", "--tools", "t.json", "--json", ...judge, ...flags], { cwd: lists });
-    await endpoint.close();
     const report = ended.out === "" ? undefined : reportOf(ended);
     const findings = report?.findings.filter(({ rule }) => rule.startsWith("judge-")) ?? [];
     return { ended, report, findings, requests: endpoint.requests };

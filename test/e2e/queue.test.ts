@@ -221,26 +221,22 @@ describe.skipIf(noRedis)("a run with --queue", () => {
 
   it("asks again what a server without an append-only file has lost, and says so", async () => {
     const forgetful = await startRedis(["--appendonly", "no"]);
-    try {
-      startWorker(["-c", "1"], dir, {}, forgetful.url);
-      const run = start(["run", ...flags(1), "--queue", forgetful.url], { cwd: dir });
-      answer = async () => {
-        await pause(100);
-        return act;
-      };
-      await untilAsked(5);
-      await forgetful.kill();
-      await forgetful.restart();
-      const ended = await run.ended;
-      expect(summaryOf(ended).totals).toMatchObject({ trials: 20, passed: 20, missing: 0 });
-      expect(ended.err).toMatch(
-        /warning: The lease of this run on the queue at redis:\S+ has expired: the server lost its data/,
-      );
-      // At most what was in flight, and answers that were not read yet.
-      expect(endpoint.requests.length).toBeLessThanOrEqual(23);
-    } finally {
-      await forgetful.close();
-    }
+    startWorker(["-c", "1"], dir, {}, forgetful.url);
+    const run = start(["run", ...flags(1), "--queue", forgetful.url], { cwd: dir });
+    answer = async () => {
+      await pause(100);
+      return act;
+    };
+    await untilAsked(5);
+    await forgetful.kill();
+    await forgetful.restart();
+    const ended = await run.ended;
+    expect(summaryOf(ended).totals).toMatchObject({ trials: 20, passed: 20, missing: 0 });
+    expect(ended.err).toMatch(
+      /warning: The lease of this run on the queue at redis:\S+ has expired: the server lost its data/,
+    );
+    // At most what was in flight, and answers that were not read yet.
+    expect(endpoint.requests.length).toBeLessThanOrEqual(23);
   });
 
   it("is finished by another worker when one is stopped by Ctrl-C", async () => {
@@ -430,7 +426,6 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     await untilPrinted(worker, `refuses commands (${refusal})`);
     front.state.refusal = undefined;
     await expectWhole(run);
-    front.close();
   });
 
   it("waits for a server that is suspended, says so, and can be stopped meanwhile", async () => {

@@ -33,26 +33,22 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
       ["--requirepass", password, "--appendonly", "no", "--maxmemory-policy", "allkeys-lru"],
       { password },
     );
-    try {
-      const hint = "Give user and password in the URL, or in REDIS_USERNAME and REDIS_PASSWORD.";
-      expect(await connect(server.url)).toEqual({
-        code: 2,
-        err: `error: ${server.url} refused the login: it asks for a password.\n  ${hint}\n`,
-      });
-      expect(await connect(server.url.replace("//", "//:wrong-password@"))).toEqual({
-        code: 2,
-        err: `error: ${server.url} refused the login: the user or the password is wrong.\n  ${hint}\n`,
-      });
-      const inUrl = await connect(server.url.replace("//", `//default:${password}@`));
-      const inEnv = await connect(server.url, { REDIS_PASSWORD: password });
-      for (const ended of [inUrl, inEnv]) {
-        expect(ended.code).toBe(0);
-        expect(ended.err).toContain("maxmemory-policy allkeys-lru");
-        expect(ended.err).toContain("keeps no append-only file");
-        expect(ended.err).not.toContain(password);
-      }
-    } finally {
-      await server.close();
+    const hint = "Give user and password in the URL, or in REDIS_USERNAME and REDIS_PASSWORD.";
+    expect(await connect(server.url)).toEqual({
+      code: 2,
+      err: `error: ${server.url} refused the login: it asks for a password.\n  ${hint}\n`,
+    });
+    expect(await connect(server.url.replace("//", "//:wrong-password@"))).toEqual({
+      code: 2,
+      err: `error: ${server.url} refused the login: the user or the password is wrong.\n  ${hint}\n`,
+    });
+    const inUrl = await connect(server.url.replace("//", `//default:${password}@`));
+    const inEnv = await connect(server.url, { REDIS_PASSWORD: password });
+    for (const ended of [inUrl, inEnv]) {
+      expect(ended.code).toBe(0);
+      expect(ended.err).toContain("maxmemory-policy allkeys-lru");
+      expect(ended.err).toContain("keeps no append-only file");
+      expect(ended.err).not.toContain(password);
     }
   });
 
@@ -65,20 +61,15 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
       code: 3,
       err: `error: The queue at ${url} cannot be reached: it does not answer as a Redis server.\n  Start the Redis server, or correct the URL.\n`,
     });
-    web.close();
   });
 
   it("a database that the server does not have", async () => {
     const server = await startRedis();
-    try {
-      const url = `${server.url}/99`;
-      expect(await connect(url)).toEqual({
-        code: 3,
-        err: `error: The queue at ${url} cannot be reached: ERR DB index is out of range.\n  Start the Redis server, or correct the URL.\n`,
-      });
-    } finally {
-      await server.close();
-    }
+    const url = `${server.url}/99`;
+    expect(await connect(url)).toEqual({
+      code: 3,
+      err: `error: The queue at ${url} cannot be reached: ERR DB index is out of range.\n  Start the Redis server, or correct the URL.\n`,
+    });
   });
 
   it.each([
@@ -91,17 +82,13 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
     ],
   ])("a server that %s", async (_, args, reason) => {
     const server = await startRedis(args);
-    try {
-      expect(await connect(server.url)).toEqual({
-        code: 3,
-        err: expect.stringMatching(/^error: The queue at \S+ cannot be used: .*\.\n {2}Correct the settings/),
-      });
-      const { code, err } = await spawnEvals(["run", "--queue", server.url], { cwd });
-      expect(code).toBe(3);
-      expect(err).toContain(`cannot be used: ${reason}.`);
-    } finally {
-      await server.close();
-    }
+    expect(await connect(server.url)).toEqual({
+      code: 3,
+      err: expect.stringMatching(/^error: The queue at \S+ cannot be used: .*\.\n {2}Correct the settings/),
+    });
+    const { code, err } = await spawnEvals(["run", "--queue", server.url], { cwd });
+    expect(code).toBe(3);
+    expect(err).toContain(`cannot be used: ${reason}.`);
   });
 
   it.each([
@@ -118,30 +105,21 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
       const behind = createConnection(redis.port, "127.0.0.1").on("error", () => {});
       socket.pipe(behind).pipe(socket);
     });
-    try {
-      const ended = await connect(`redis://127.0.0.1:${await listen(front)}`);
-      expect(ended).toEqual({ code, err: expect.stringMatching(message) });
-      expect(ends).toEqual([]);
-    } finally {
-      front.close();
-      await redis.close();
-    }
+    const ended = await connect(`redis://127.0.0.1:${await listen(front)}`);
+    expect(ended).toEqual({ code, err: expect.stringMatching(message) });
+    expect(ends).toEqual([]);
   });
 
   it("a server with TLS is reached with its CA", async () => {
     const secure = await startRedis([], { tls: true });
-    try {
-      const ca = join(import.meta.dirname, "../fixtures/tls/ca.pem");
-      const trusted = await connect(secure.url, { NODE_EXTRA_CA_CERTS: ca });
-      expect(trusted.code, trusted.err).toBe(0);
-      const byAddress = await connect(secure.url.replace("localhost", "127.0.0.1"), { NODE_EXTRA_CA_CERTS: ca });
-      expect(byAddress.err).not.toContain("DeprecationWarning");
-      const untrusted = await connect(secure.url);
-      expect(untrusted.code).toBe(3);
-      expect(untrusted.err).toMatch(/cannot be reached: .*certificate/);
-    } finally {
-      await secure.close();
-    }
+    const ca = join(import.meta.dirname, "../fixtures/tls/ca.pem");
+    const trusted = await connect(secure.url, { NODE_EXTRA_CA_CERTS: ca });
+    expect(trusted.code, trusted.err).toBe(0);
+    const byAddress = await connect(secure.url.replace("localhost", "127.0.0.1"), { NODE_EXTRA_CA_CERTS: ca });
+    expect(byAddress.err).not.toContain("DeprecationWarning");
+    const untrusted = await connect(secure.url);
+    expect(untrusted.code).toBe(3);
+    expect(untrusted.err).toMatch(/cannot be reached: .*certificate/);
   });
 
   it("packages that are not installed", async () => {

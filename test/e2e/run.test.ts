@@ -10,9 +10,8 @@ const run = (line: string, env: Record<string, string> = {}) => evals(["run", ..
 
 /** Runs a command line on an endpoint that answers like this. */
 async function ask(script: Parameters<typeof startMessagesEndpoint>[0], line: string) {
-  const { url, requests, close } = await startMessagesEndpoint(script);
+  const { url, requests } = await startMessagesEndpoint(script);
   const ended = await run(`${line} -m anthropic:claude-sonnet-5-5 --base-url ${url} --json`);
-  await close();
   return { ...ended, ...summaryOf(ended), requests };
 }
 const echo = { calls: [{ name: "echo", input: { text: "hello" } }] };
@@ -78,7 +77,6 @@ describe("evals run against a Messages endpoint", () => {
 
     const whole = await startMessagesEndpoint(answer);
     const uninterrupted = summaryOf(await run(`${line} ${whole.url}`));
-    await whole.close();
 
     let victim: ReturnType<typeof start> | undefined;
     const endpoint = await startMessagesEndpoint((body, index) => {
@@ -93,7 +91,6 @@ describe("evals run against a Messages endpoint", () => {
     const before = trialsOf(join(dir, "killed", id)).length;
     expect(before).toBeLessThan(200);
     const resumed = summaryOf(await run(`--resume ${id} --out killed --json`));
-    await endpoint.close();
 
     expect(endpoint.requests.length - asked).toBe(200 - before);
     expect(trialsOf(resumed.dir).map(timeless)).toEqual(trialsOf(uninterrupted.dir).map(timeless));
@@ -111,7 +108,6 @@ describe("evals run against a Messages endpoint", () => {
     const line = `run evals/quickstart.yaml -m anthropic:x --base-url ${endpoint.url} -c 1 --json`;
     stopped = start(line.split(" "), { cwd: dir });
     const ended = await stopped.ended;
-    await endpoint.close();
     expect(ended.code).toBe(130);
     const summary = summaryOf(ended);
     expect(trialsOf(summary.dir).map((trial) => trial.outcome.kind)).toEqual([...Array(5).fill("answered"), "broken"]);

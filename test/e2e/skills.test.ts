@@ -4,20 +4,10 @@ import { describe, expect, it } from "vitest";
 import { runManifestSchema } from "../../src/evals/base/types/run.ts";
 import { trialSchema } from "../../src/evals/base/types/trial.ts";
 import type { SkillListing } from "../../src/evals/inspection/tools.ts";
-import type { MessageAnswer } from "../fixtures/endpoints/messages.ts";
+import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type start, summaryOf, trialsOf } from "./evals.ts";
-import {
-  closeEndpoints,
-  criteriaOf,
-  loading,
-  project,
-  type Shown,
-  service,
-  shownIn,
-  verdicts,
-} from "./skills/project.ts";
+import { criteriaOf, loading, project, type Shown, shownIn, verdicts } from "./skills/project.ts";
 
-closeEndpoints();
 /** The skills that were offered in a run, each with its wording. */
 function offeredIn(dir: string): Record<string, string | undefined> {
   const { toolsets } = runManifestSchema.parse(JSON.parse(readFileSync(join(dir, "run.json"), "utf8")));
@@ -137,7 +127,7 @@ describe.each(["plain", "agent-skills"])("whether skills are loaded, as %s shows
   };
 
   it("is told by the whole trial: a look around is no miss, an error in no denominator", async () => {
-    const endpoint = await service((body) => model(shownIn(body)));
+    const endpoint = await startMessagesEndpoint((body) => model(shownIn(body)));
     const asked = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "2", "--host", host, "--seed", "3"];
     const ended = await run("run", ...asked, "--json");
     const summary = summaryOf(ended);
@@ -211,7 +201,7 @@ describe("what a skill is worth", () => {
   };
   const all = async () => {
     const judge = judging();
-    return service((body) => {
+    return startMessagesEndpoint((body) => {
       const criteria = criteriaOf(body);
       return criteria ? judge(criteria) : model(shownIn(body));
     });
@@ -266,7 +256,7 @@ describe("what a skill is worth", () => {
   it("is measured to its end after a kill by asking only what is missing", async () => {
     const judge = judging();
     let victim: ReturnType<typeof start> | undefined;
-    const endpoint = await service((body, index) => {
+    const endpoint = await startMessagesEndpoint((body, index) => {
       if (index === 30) victim?.child.kill("SIGKILL");
       const criteria = criteriaOf(body);
       return criteria ? judge(criteria) : model(shownIn(body));
@@ -348,7 +338,7 @@ describe("tools and skills in one suite", () => {
   );
 
   it("are asked and reported together", async () => {
-    const endpoint = await service((body) => {
+    const endpoint = await startMessagesEndpoint((body) => {
       const shown = shownIn(body);
       const [, wanted] = /load (notes|photos)/.exec(shown.query) ?? [];
       if (shown.replies > 0) return { text: "Done." };

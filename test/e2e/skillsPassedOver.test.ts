@@ -1,10 +1,10 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { summaryOf } from "./evals.ts";
-import { closeEndpoints, criteriaOf, project, service, verdicts } from "./skills/project.ts";
+import { criteriaOf, project, verdicts } from "./skills/project.ts";
 
-closeEndpoints();
 const evalsOf = (input: string) => [{ input, expected_behavior: ["helps"] }];
 
 describe("packages whose eval files are not run", () => {
@@ -84,7 +84,7 @@ it("does not go on with a suite whose skills now instruct otherwise", async () =
   const dir = skill(join(cwd, "skills"), "notes", { description: "Takes notes." });
   const cases = [{ input: "Take notes", expected_behavior: ["helps"] }];
   write(join(cwd, "s.json"), JSON.stringify({ skills: ["skills"], trials: 2, cases }));
-  const { url } = await service((body) => {
+  const { url } = await startMessagesEndpoint((body) => {
     const judged = criteriaOf(body);
     return judged
       ? verdicts(judged.criteria.map(() => ({ verdict: "met", evidence: "Here are the notes" })))

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { makeFolder } from "../fakes/folder.ts";
 import { writeActSuite } from "../fixtures/actSuite.ts";
 import { startMessageBatches } from "../fixtures/endpoints/batches.ts";
@@ -27,7 +27,6 @@ beforeEach(async () => {
     calls: [{ name: "act", id: "call", input: {} }],
   }));
 });
-afterEach(() => endpoint.close());
 
 const args = () => `run suite.json -m anthropic:x --base-url ${endpoint.url} -n 1 -c 1 --json`.split(" ");
 const faulty = (at: number, fault = "") => ({
@@ -74,7 +73,6 @@ it.skipIf(noRedis)(
     expect(summaryOf(ended).totals).toMatchObject({ trials: 4, passed: 4 });
     worker.child.kill("SIGTERM");
     expect((await worker.ended).code).toBe(143);
-    await redis.close();
   },
 );
 
@@ -96,7 +94,6 @@ it("requests of a run go out as a batch once one has been answered alone", async
   const batches = await startMessageBatches({ answer: () => ({ text: "ok", calls: [{ name: "act", input: {} }] }) });
   const flags = [...args().filter((word) => word !== endpoint.url && word !== "--base-url"), "--batch"];
   const ended = await spawnEvals([...flags, "--base-url", batches.url], { cwd });
-  await batches.close();
   expect(ended.code, ended.err).toBe(0);
   expect(summaryOf(ended).totals).toMatchObject({ trials: 4, passed: 4 });
   expect(batches.paid).toEqual({ plain: 1, batched: 3 });

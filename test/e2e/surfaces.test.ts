@@ -66,7 +66,6 @@ describe("surfaces of a live server", () => {
     const env = { ANTHROPIC_API_KEY: "test", ANTHROPIC_BASE_URL: endpoint.url };
     const flags = ["run", "--surfaces", "-m", "anthropic:claude-sonnet-5-5", "-n", "12", "--seed", "1"];
     const ended = await evals([...flags, "--json"], { cwd, env });
-    await endpoint.close();
     expect([ended.code, ended.err]).toEqual([
       0,
       "Calls of these tools are executed: account_show, account_create, vault_show, storage, keyvault, account, vault.\n",

@@ -82,7 +82,6 @@ describe("evals variants on a model that varies", () => {
     });
 
     const again = await variants("won.json", ...asked(endpoint.url));
-    await endpoint.close();
     expect(again.out).toMatch(/^ADOPT clear\n {2}clear is better: .* passes \d+ of \d+ times/);
     expect(again.out).toContain("read: description\n    [-Does read.-]{+Use it when asked to read.+}\n");
   });
@@ -92,7 +91,6 @@ describe("evals variants on a model that varies", () => {
     const wordings = file("equal.yaml", { variants: { a: reworded("Performs"), b: helpful(...wanted) } });
     const ended = await variants(wordings, ...asked(endpoint.url), "--output", "-");
     const named = await variants(wordings, ...asked(endpoint.url), "--output", "-", "--of", "a");
-    await endpoint.close();
     expect(ended.err).toMatch(/^(KEEP the current wording|INCONCLUSIVE)/);
     expect(ended.err).toContain("No wording won, so no variants file was written. Name one with --of");
     expect([ended.out, ended.code]).toEqual(["", 1]);

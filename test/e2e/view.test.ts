@@ -125,7 +125,6 @@ describe("evals view", () => {
     // An open case stays open.
     await expect.poll(() => page.locator(".row.trial").count()).toBe(2);
     expect((await ended).code).toBe(1);
-    await endpoint.close();
     expect(faults).toEqual([]);
     await stop();
   });

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { runManifestSchema } from "../../src/evals/base/types/run.ts";
 import { makeFolder, writeIn } from "../fakes/folder.ts";
+import { later } from "../fakes/later.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { evals, start, summaryOf } from "./evals.ts";
 
 const root = join(import.meta.dirname, "../..");
 let dir = "";
-const cleanup: (() => unknown)[] = [];
 beforeEach(() => {
   dir = makeFolder();
   symlinkSync(join(root, "node_modules"), join(dir, "node_modules"));
@@ -18,9 +18,6 @@ beforeEach(() => {
   write("server/main.mjs", serverMain);
   write("server/texts.mjs", texts("Reads the text of one file.", "Reads the entries of one folder."));
   write("home/.keep", "");
-});
-afterEach(async () => {
-  for (const clean of cleanup.splice(0)) await clean();
 });
 /** Replaces a file as editors do: a reader never sees a half-written one. */
 const write = (name: string, content: string) =>
@@ -64,7 +61,7 @@ function watchRun(args: readonly string[] = [], env: Record<string, string> = {}
     err += data;
     check();
   });
-  cleanup.push(() => child.kill("SIGKILL"));
+  later(() => child.kill("SIGKILL"));
   const waits = (n: number) =>
     Promise.race([
       new Promise<void>((done) => {
@@ -176,7 +173,6 @@ describe("evals run --watch", () => {
       calls: [{ name: "send_mail", input: {} }],
       usage: { input_tokens: 1_000_000 },
     }));
-    cleanup.push(endpoint.close);
     rmSync(join(dir, "evals/files.yaml"));
     const watch = watchRun(["-m", "anthropic:claude-haiku-5-5", "--base-url", endpoint.url, "--budget", "0.8"]);
     await watch.waits(1);
@@ -189,7 +185,6 @@ describe("evals run --watch", () => {
 
   it("asks with --cache only what no save before had asked, and needs the model for nothing else", async () => {
     const endpoint = await startMessagesEndpoint(() => ({ calls: [{ name: "send_mail", input: {} }] }));
-    cleanup.push(endpoint.close);
     rmSync(join(dir, "evals/files.yaml"));
     const second = (input: string) =>
       `${mailSuite("Send a mail to Ann")}  - { id: more, input: ${input}, expect: { tool: send_mail } }\n`;
@@ -226,7 +221,6 @@ describe("evals run --watch", () => {
       answer();
       return { fault: "hang" };
     });
-    cleanup.push(endpoint.close);
     rmSync(join(dir, "evals/files.yaml"));
     const model = ["-m", "anthropic:claude-haiku-5-5", "--base-url", endpoint.url];
     const watch = watchRun(model);

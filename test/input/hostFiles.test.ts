@@ -1,13 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { EvalsError } from "../../src/evals/base/types/errors.ts";
 import { findEntry, hostFileTitles, isHostFile, listEnabled, readHostFile } from "../../src/evals/input/hostFiles.ts";
 import { resolveServer } from "../../src/evals/servers/spec.ts";
+import { makeFolder } from "../fakes/folder.ts";
 
-const dir = mkdtempSync(join(tmpdir(), "evals-host-files-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = makeFolder();
 
 const env = { HOME: "/home/ada", USERPROFILE: "/home/ada", TOKEN: "t0ken", GITHUB_PAT: "pat" };
 

@@ -1,17 +1,16 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { exitCodes } from "../../src/evals/base/types/errors.ts";
 import type { Finding } from "../../src/evals/base/types/finding.ts";
 import { folderInRepository } from "../../src/evals/input/parsing/folders.ts";
 import { printFindings } from "../../src/evals/inspection/findings.ts";
 import { heading } from "../../src/evals/reports/document.ts";
 import { fromRoot } from "../../src/evals/reports/findings.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { anIo } from "../fakes/io.ts";
 
-const root = mkdtempSync(join(tmpdir(), "evals-repository-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = makeFolder();
 const folder = join(root, "packages/a");
 mkdirSync(folder, { recursive: true });
 

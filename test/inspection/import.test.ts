@@ -1,11 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { claimSuites, findUntrusted } from "../../src/evals/experiments/workspace/trust.ts";
 import { loadSuites } from "../../src/evals/input/suites/load.ts";
 import { type ImportOptions, importSuites } from "../../src/evals/inspection/import.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { anIo } from "../fakes/io.ts";
 
 const table = `| Tool Name | Test Prompt | Interaction |
@@ -19,8 +19,7 @@ const tools = { tools: [{ name: "account_list", inputSchema: { type: "object" } 
 const tasks = { testCases: [{ id: "a", query: "Details?", expectedTools: ["details"], reference: "Names x." }] };
 
 function open(files: Record<string, string>) {
-  const cwd = mkdtempSync(join(tmpdir(), "import-"));
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
+  const cwd = makeFolder(files);
   const run = async (options: Partial<ImportOptions> = {}, isStopped = false) => {
     const io = anIo({ cwd, env: { HOME: cwd } });
     if (isStopped) io.stop();

@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { lintReportSchema } from "../../src/evals/base/types/finding.ts";
@@ -10,12 +9,13 @@ import { type ProbeOptions, probe } from "../../src/evals/inspection/probe/probe
 import type { ProbeReport } from "../../src/evals/inspection/probe/report.ts";
 import type { TargetOptions } from "../../src/evals/inspection/targets.ts";
 import { type Listener, listen } from "../../src/server/http.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { anIo, type TestIo } from "../fakes/io.ts";
 
 // The inspections in this process, against the reference server and servers that break one promise each.
 const servers = join(import.meta.dirname, "../fixtures/servers");
 const node = (way: string) => `"${process.execPath}" ${way}`;
-const cwd = realpathSync(mkdtempSync(join(tmpdir(), "inspect-")));
+const cwd = makeFolder();
 
 let reference: Listener;
 beforeAll(async () => {
@@ -24,10 +24,7 @@ beforeAll(async () => {
     ...{ allowHosts: [] },
   });
 });
-afterAll(async () => {
-  await reference.close();
-  rmSync(cwd, { recursive: true });
-});
+afterAll(() => reference.close());
 
 const anEnvironment = (dir = servers) => anIo({ cwd: dir, env: { PATH: process.env.PATH } });
 

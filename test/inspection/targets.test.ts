@@ -1,7 +1,6 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
 import { EvalsError, formatProblem } from "../../src/evals/base/types/errors.ts";
 import type { LintReport } from "../../src/evals/base/types/finding.ts";
 import { findOfferedSkills } from "../../src/evals/experiments/workspace/skills.ts";
@@ -15,15 +14,12 @@ import {
   type Target,
   type TargetOptions,
 } from "../../src/evals/inspection/targets.ts";
+import { makeFolder, writeIn } from "../fakes/folder.ts";
 import { anIo } from "../fakes/io.ts";
 
-const cwd = realpathSync(mkdtempSync(join(tmpdir(), "targets-")));
-afterAll(() => rmSync(cwd, { recursive: true }));
+const cwd = makeFolder();
 
-const file = (path: string, content: unknown) => {
-  mkdirSync(dirname(join(cwd, path)), { recursive: true });
-  writeFileSync(join(cwd, path), typeof content === "string" ? content : JSON.stringify(content));
-};
+const file = (path: string, content: unknown) => writeIn(cwd, path, content);
 const suite = (name: string, more: object) => ({
   name,
   cases: [{ input: "hello", expect: { tool: "echo" } }],
@@ -182,12 +178,8 @@ describe("targets", () => {
 });
 
 describe("the skills of a project", () => {
-  const project = realpathSync(mkdtempSync(join(tmpdir(), "targets-")));
-  afterAll(() => rmSync(project, { recursive: true }));
-  const own = (path: string, text: string) => {
-    mkdirSync(dirname(join(project, path)), { recursive: true });
-    writeFileSync(join(project, path), text);
-  };
+  const project = makeFolder();
+  const own = (path: string, content: unknown) => writeIn(project, path, content);
   const skill = (folder: string, name: string) =>
     own(`${folder}/${name}/SKILL.md`, `---\nname: ${name}\ndescription: Compresses images.\n---\n# Skill\n`);
   skill(".claude/skills", "photos");
@@ -205,7 +197,7 @@ describe("the skills of a project", () => {
     ]);
     const { skills } = await findOfferedSkills({}, inProject());
     expect(skills.map(({ name }) => name)).toEqual(["letters", "photos"]);
-    own("evals/none.json", JSON.stringify(suite("none", {})));
+    own("evals/none.json", suite("none", {}));
     for (const options of [{ paths: ["evals"] }, { skills: [".agents"] }]) {
       const named = await resolveTargets(options, inProject(), { projectSkills: true });
       expect(named.targets.some((one) => one.kind === "skills" && one.isFound)).toBe(false);

@@ -1,12 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { knownSecrets } from "../../src/evals/base/secrets/secrets.ts";
 import { logIn } from "../../src/evals/inspection/login.ts";
 import { connect } from "../../src/evals/servers/connect.ts";
 import { type LoginSettings, login } from "../../src/evals/servers/login.ts";
 import { tokenFile } from "../../src/evals/servers/tokens.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { anIo } from "../fakes/io.ts";
 import { type ProtectedServer, startProtectedServer } from "../fixtures/endpoints/authorization.ts";
 
@@ -15,12 +15,8 @@ let home: string;
 let env: Record<string, string>;
 beforeEach(async () => {
   sut = await startProtectedServer();
-  home = mkdtempSync(join(tmpdir(), "evals-login-"));
+  home = makeFolder();
   env = { HOME: home };
-});
-afterEach(async () => {
-  await sut.close();
-  rmSync(home, { recursive: true });
 });
 
 const never = new AbortController().signal;

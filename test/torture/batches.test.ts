@@ -1,9 +1,9 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { start, summaryOf, timeless, trialsOf } from "../e2e/evals.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import { writeActSuite } from "../fixtures/actSuite.ts";
 import {
   type BatchEndpoint,
@@ -40,43 +40,38 @@ describe.each(["anthropic", "openai"] as const)("a run in batches on %s", (name)
 
   /** Kills a run and resumes it. Returns false when the run was over before it was killed. */
   async function killAndResume(): Promise<boolean> {
-    const dir = mkdtempSync(join(tmpdir(), "evals-batches-"));
+    const dir = makeFolder();
     const endpoint = await open();
-    try {
-      writeProject(dir, cases);
-      let peakMiB = 0;
-      const run = async (args: readonly string[], isOver: () => boolean) => {
-        const began = performance.now();
-        const { child, ended } = start([...args, "--json"], { cwd: dir, env: env(endpoint.url) });
-        let isRunning = true;
-        void ended.then(() => {
-          isRunning = false;
-        });
-        for (; isRunning; await pause(100)) {
-          peakMiB = Math.max(peakMiB, readPeakMiB(child.pid));
-          if (isOver()) child.kill("SIGKILL");
-        }
-        return { ...(await ended), seconds: (performance.now() - began) / 1_000 };
-      };
-      const first = await run(["run", "--batch", "-m", model, "--seed", "7"], () => countLines(dir) >= cases / 2);
-      if (first.code === 0) return false;
-      const recorded = countLines(dir);
-      const last = await run(["run", "--resume", "latest"], () => false);
-      console.log(
-        `${cases} cases in batches on ${name}: ${first.seconds.toFixed(0)} s until it was killed with ${recorded} recorded, ` +
-          `${last.seconds.toFixed(0)} s after that; peak memory ${peakMiB.toFixed(0)} MiB; ${endpoint.batches.length} batches`,
-      );
-      expect(first.code, first.err).toBe(null);
-      expect(last.code, last.err).toBe(0);
-      expect(endpoint.refused).toEqual([]);
-      expect(endpoint.paid).toEqual({ plain: 1, batched: cases - 1 });
-      expect(new Set(trialsOf(summaryOf(last).dir).map(({ cell }) => cell.case)).size).toBe(cases);
-      expect(countLines(dir)).toBe(cases);
-      return true;
-    } finally {
-      await endpoint.close();
-      rmSync(dir, { recursive: true, force: true });
-    }
+    writeProject(dir, cases);
+    let peakMiB = 0;
+    const run = async (args: readonly string[], isOver: () => boolean) => {
+      const began = performance.now();
+      const { child, ended } = start([...args, "--json"], { cwd: dir, env: env(endpoint.url) });
+      let isRunning = true;
+      void ended.then(() => {
+        isRunning = false;
+      });
+      for (; isRunning; await pause(100)) {
+        peakMiB = Math.max(peakMiB, readPeakMiB(child.pid));
+        if (isOver()) child.kill("SIGKILL");
+      }
+      return { ...(await ended), seconds: (performance.now() - began) / 1_000 };
+    };
+    const first = await run(["run", "--batch", "-m", model, "--seed", "7"], () => countLines(dir) >= cases / 2);
+    if (first.code === 0) return false;
+    const recorded = countLines(dir);
+    const last = await run(["run", "--resume", "latest"], () => false);
+    console.log(
+      `${cases} cases in batches on ${name}: ${first.seconds.toFixed(0)} s until it was killed with ${recorded} recorded, ` +
+        `${last.seconds.toFixed(0)} s after that; peak memory ${peakMiB.toFixed(0)} MiB; ${endpoint.batches.length} batches`,
+    );
+    expect(first.code, first.err).toBe(null);
+    expect(last.code, last.err).toBe(0);
+    expect(endpoint.refused).toEqual([]);
+    expect(endpoint.paid).toEqual({ plain: 1, batched: cases - 1 });
+    expect(new Set(trialsOf(summaryOf(last).dir).map(({ cell }) => cell.case)).size).toBe(cases);
+    expect(countLines(dir)).toBe(cases);
+    return true;
   }
 
   it("that is killed while it records, and resumed, has every case and pays for no request twice", async () => {
@@ -89,7 +84,7 @@ describe.each(["anthropic", "openai"] as const)("a run in batches on %s", (name)
    * the operation, the record and what was paid for; no operation when there are fewer requests.
    */
   async function killAt(at: number, treatment: "drop" | "drop-late") {
-    const dir = mkdtempSync(join(tmpdir(), "evals-batches-"));
+    const dir = makeFolder();
     let requests = 0;
     let killed: string | undefined;
     let run: ReturnType<typeof start> | undefined;
@@ -100,25 +95,20 @@ describe.each(["anthropic", "openai"] as const)("a run in batches on %s", (name)
       await run?.ended;
       return treatment;
     });
-    try {
-      writeProject(dir, 20);
-      const begin = (args: readonly string[]) => start([...args, "--json"], { cwd: dir, env: env(endpoint.url) });
-      run = begin(["run", "--batch", "-m", model, "--seed", "7"]);
-      const first = await run.ended;
-      const ended = first.code === null ? await begin(["run", "--resume", "latest"]).ended : first;
-      expect(ended.code, `${killed} ${at} ${treatment}: ${ended.err}`).toBe(0);
-      expect(endpoint.refused).toEqual([]);
-      const trials = trialsOf(summaryOf(ended).dir);
-      const batched = trials.filter(({ turns }) => turns[0]?.batch !== undefined).length;
-      const record = trials.map((trial) => {
-        const { turns, costUsd: _, ...rest } = timeless(trial) as { turns: { calls: unknown }[]; costUsd: number };
-        return { ...rest, calls: turns.map(({ calls }) => calls) };
-      });
-      return { killed, record, batched, paid: endpoint.paid };
-    } finally {
-      await endpoint.close();
-      rmSync(dir, { recursive: true, force: true });
-    }
+    writeProject(dir, 20);
+    const begin = (args: readonly string[]) => start([...args, "--json"], { cwd: dir, env: env(endpoint.url) });
+    run = begin(["run", "--batch", "-m", model, "--seed", "7"]);
+    const first = await run.ended;
+    const ended = first.code === null ? await begin(["run", "--resume", "latest"]).ended : first;
+    expect(ended.code, `${killed} ${at} ${treatment}: ${ended.err}`).toBe(0);
+    expect(endpoint.refused).toEqual([]);
+    const trials = trialsOf(summaryOf(ended).dir);
+    const batched = trials.filter(({ turns }) => turns[0]?.batch !== undefined).length;
+    const record = trials.map((trial) => {
+      const { turns, costUsd: _, ...rest } = timeless(trial) as { turns: { calls: unknown }[]; costUsd: number };
+      return { ...rest, calls: turns.map(({ calls }) => calls) };
+    });
+    return { killed, record, batched, paid: endpoint.paid };
   }
 
   it.each(["drop", "drop-late"] as const)(

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { type Ended, spawnEvals, timeless, trialsOf } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import { writeActSuite } from "../fixtures/actSuite.ts";
@@ -15,7 +15,6 @@ beforeEach(async () => {
   root = makeFolder();
   endpoint = await startMessageBatches({ answer: () => ({ calls: [{ name: "act", id: "call", input: {} }] }) });
 });
-afterEach(() => endpoint.close());
 
 /** A project with a suite, in which these commands were run. */
 async function prepare(...before: (readonly string[])[]): Promise<string> {

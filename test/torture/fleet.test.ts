@@ -55,8 +55,6 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const { child } of processes) child.kill("SIGKILL");
   await Promise.all(processes.splice(0).map(({ ended }) => ended));
-  await endpoint.close();
-  await redis.close();
 });
 
 const flags = () => ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", `${size.trials}`, "--seed", "7", "--json"];

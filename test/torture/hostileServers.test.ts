@@ -1,6 +1,6 @@
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { spawnEvals, start, summaryOf, trialsOf } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
@@ -26,7 +26,6 @@ beforeEach(async () => {
   answer = () => ({ calls: [{ name: "act", input: { text: evilText } }] });
   endpoint = await startMessagesEndpoint(() => answer());
 });
-afterEach(() => endpoint.close());
 
 async function run(harm: string, trials = 2) {
   writeSuites(harm);

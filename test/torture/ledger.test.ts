@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { spawnEvals, start, summaryOf } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import { writeActSuite } from "../fixtures/actSuite.ts";
@@ -27,7 +27,6 @@ beforeEach(async () => {
     },
   });
 });
-afterEach(() => endpoint.close());
 
 /** A run that is killed when its batch was submitted. */
 async function killWhenSubmitted(): Promise<void> {

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { spawnEvals, start, summaryOf, timeless, trialsOf, untilPrinted } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import { actCases, writeActSuite } from "../fixtures/actSuite.ts";
@@ -29,7 +29,6 @@ beforeEach(async () => {
   });
   writeActSuite(dir, 20, { server: { command: "node", args: [server, "none", dir] } });
 });
-afterEach(() => endpoint.close());
 
 const flags = () => ["suite.json", "-m", "anthropic:x", "--base-url", endpoint.url, "-n", "4", "--seed", "7", "--json"];
 /** Processes of servers, which have the folder of the test among their arguments. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { spawnEvals, summaryOf, trialsOf } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import { writeActSuite } from "../fixtures/actSuite.ts";
@@ -17,7 +17,6 @@ beforeEach(async () => {
   answer = () => right;
   endpoint = await startMessagesEndpoint((_, index) => answer(index));
 });
-afterEach(() => endpoint.close());
 
 const model = "anthropic:claude-haiku-5-5";
 const runOn = (url: string, ...flags: string[]) =>

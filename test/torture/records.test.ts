@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { type Ended, spawnEvals, start, startView, summaryOf } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import { writeActSuite } from "../fixtures/actSuite.ts";
@@ -28,7 +28,6 @@ beforeEach(async () => {
   });
   writeActSuite(dir, 20, { maxTurns: 1 });
 });
-afterEach(() => endpoint.close());
 
 const evals = (...args: string[]) => spawnEvals(args, { cwd: dir });
 const asked = () => ["run", "suite.json", "-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "-c", "1"];

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { type Ended, pageOf, spawnEvals, start, startView } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import { writeActSuite } from "../fixtures/actSuite.ts";
@@ -61,7 +61,6 @@ beforeEach(async () => {
   answer = (headers) => ({ text: `${headers} ${canaries.GITHUB_TOKEN}`, calls: [{ name: "act", input: { headers } }] });
   endpoint = await startMessagesEndpoint((_, index) => answer(JSON.stringify(endpoint.requests[index]?.headers)));
 });
-afterEach(() => endpoint.close());
 /** The address of the endpoint, with credentials. */
 const base = () => endpoint.url.replace("://", `://user:${canaries.basePassword}@`);
 /** The first record, which is read from a file of it. */
@@ -215,7 +214,6 @@ describe("no secret leaves in traces", () => {
     const ended = await run(["--otlp", address(collector.url)], { OTEL_EXPORTER_OTLP_HEADERS: headers });
     expectNoLeak(ended, { traces: collector.bodies.join("\n") });
     expect(ended.err).toMatch(/The traces could not be sent|is not an HTTP or HTTPS URL|credentials in the URL/);
-    collector.close();
   });
 });
 
@@ -233,7 +231,6 @@ describe.skipIf(noRedis)("no secret is on the queue", () => {
     const written = readdirSync(redis.dir).map((file) => readFileSync(join(redis.dir, file), "latin1"));
     expect(written.join("")).toContain("[redacted: GITHUB_TOKEN]");
     expectNoLeak(ended, { redis: written.join(""), worker: `${worked.out}${worked.err}` });
-    await redis.close();
   });
 });
 
@@ -251,7 +248,6 @@ describe("no secret is in a ledger of batches", () => {
       expectNoLeak(ended);
     }
     expect(listFiles(join(dir, "reports")).filter((file) => file.endsWith("batches.json"))).toHaveLength(2);
-    await service.close();
   });
 });
 
@@ -326,7 +322,6 @@ describe("no secret is in what a command writes", () => {
     });
     expect([0, 1], done.err).toContain(done.code);
     expectNoLeak(done);
-    remote.close();
   });
 
   it("by init, whose queries a model writes", async () => {

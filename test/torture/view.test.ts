@@ -174,7 +174,6 @@ describe("a browser that opens evals view", () => {
       await opened.getByRole("heading", { name: "Recorded runs" }).waitFor();
       await opened.close();
     }
-    other.close();
   });
 
   it("is not answered under the name of another site, whatever else it sends", async () => {

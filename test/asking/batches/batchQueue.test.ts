@@ -1,17 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
 import { BatchQueue } from "../../../src/evals/asking/batches/batchQueue.ts";
 import { Ledger } from "../../../src/evals/asking/batches/ledger.ts";
 import { type AskedModel, type BatchService, noUsage } from "../../../src/evals/base/types/model.ts";
 import { ledgerPath } from "../../../src/evals/records/record.ts";
+import { makeFolder } from "../../fakes/folder.ts";
 import { cell, requestOf } from "../models/request.ts";
-
-const dirs: string[] = [];
-afterEach(() => {
-  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true, force: true });
-});
 
 /** A queue on a service that answers every batch at its first poll, and keeps what was submitted. */
 async function openQueue({
@@ -20,8 +14,7 @@ async function openQueue({
   concurrency = 10,
   ...changes
 }: { requests?: number; bytes?: number; concurrency?: number } & Partial<BatchService> = {}) {
-  const dir = mkdtempSync(join(tmpdir(), "evals-queue-"));
-  dirs.push(dir);
+  const dir = makeFolder();
   const submitted: { id: string }[][] = [];
   const turn = { text: "ok", calls: [], stop: "done" as const, usage: noUsage };
   const service: BatchService = {

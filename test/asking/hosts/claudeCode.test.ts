@@ -1,25 +1,16 @@
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { buildEnvironment } from "../../../src/evals/asking/hosts/claudeCode.ts";
 import type { HostedTrial } from "../../../src/evals/base/types/model.ts";
 import { openModel } from "../../../src/evals/experiments/workspace/models.ts";
+import { makeFolder } from "../../fakes/folder.ts";
 import { cell } from "../models/request.ts";
 
 const never = new AbortController().signal;
-const root = mkdtempSync(join(tmpdir(), "evals-claude-code-"));
-afterAll(() => rmSync(root, { recursive: true }));
-let folders = 0;
-const freshFolder = () => {
-  const dir = join(root, String(folders++));
-  mkdirSync(dir);
-  return dir;
-};
-
 describe("the environment of Claude Code", () => {
   it("passes on credentials, and nothing else of the user's", () => {
     const env = {
@@ -52,7 +43,7 @@ describe("the environment of Claude Code", () => {
 
 describe("a program in place of Claude Code", () => {
   const programOf = (script: string) => {
-    const path = join(freshFolder(), "claude");
+    const path = join(makeFolder(), "claude");
     writeFileSync(path, `#!/bin/sh\n[ "$1" = --version ] && echo "9.9.9 (Claude Code)" && exit\n${script}\n`);
     chmodSync(path, 0o755);
     return path;
@@ -82,7 +73,7 @@ describe("a program in place of Claude Code", () => {
     await expect(open("/no/claude")).rejects.toThrow(
       `error: Claude Code cannot be started as "/no/claude": spawn /no/claude ENOENT.\n  ${hint}`,
     );
-    const other = join(freshFolder(), "claude");
+    const other = join(makeFolder(), "claude");
     writeFileSync(other, "#!/bin/sh\necho 1.0 of something\n");
     chmodSync(other, 0o755);
     await expect(open(other)).rejects.toThrow(
@@ -129,7 +120,7 @@ describe("a program in place of Claude Code", () => {
   });
 
   it("is not started for a trial that is cancelled while it waits for a slot", async () => {
-    const started = join(freshFolder(), "started");
+    const started = join(makeFolder(), "started");
     const model = await open(programOf(`echo x >> ${started}; exec sleep 600`), { hostProcesses: 1 });
     const [first, second] = [new AbortController(), new AbortController()];
     const running = model.converse(trial(), first.signal);
@@ -145,7 +136,7 @@ describe("a program in place of Claude Code", () => {
   });
 
   it("is started with what it may use, and the prompt on its standard input", async () => {
-    const record = join(freshFolder(), "started");
+    const record = join(makeFolder(), "started");
     const script = `{ printf '%s\\n' "$@"; cat; echo; cat "\${10}"; } > ${record}`;
     const model = await open(programOf(script), { effort: "max" });
     const tool = { name: "get", inputSchema: { type: "object" }, server: "s", origin: "server" } as const;
@@ -190,7 +181,7 @@ describe("a program in place of Claude Code", () => {
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
     onTestFinished(() => void server.close());
-    const script = join(freshFolder(), "stubborn.mjs");
+    const script = join(makeFolder(), "stubborn.mjs");
     const body = { model: "m", messages: [{ role: "user", content: "hi" }], tools: [{ name: "Read" }] };
     writeFileSync(
       script,

@@ -1,28 +1,10 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readProject, writeProject } from "../../../src/evals/asking/hosts/run.ts";
 import type { SkillPackage } from "../../../src/evals/base/types/skill.ts";
 import { parseSkill } from "../../../src/evals/input/skills/package.ts";
-
-const root = mkdtempSync(join(tmpdir(), "evals-claude-code-"));
-afterAll(() => rmSync(root, { recursive: true }));
-let folders = 0;
-const freshFolder = () => {
-  const dir = join(root, String(folders++));
-  mkdirSync(dir);
-  return dir;
-};
+import { makeFolder } from "../../fakes/folder.ts";
 
 const host = { name: "Claude Code", skillFolder: ".claude/skills", configFolders: /^\.claude$/i };
 
@@ -38,19 +20,19 @@ describe("the project of a trial", () => {
     return { name, description, document, folder: "pdf", dir, file: "SKILL.md", level: "named", hash: "" };
   };
   const lay = async (skill: SkillPackage) => {
-    const project = freshFolder();
+    const project = makeFolder();
     await writeProject(project, host, [skill], []);
     const target = join(project, ".claude/skills/pdf");
     return { files: filesIn(target), text: readFileSync(join(target, "SKILL.md"), "utf8") };
   };
 
   it("gets a package without its tests, and no link that leads out of it", async () => {
-    const dir = freshFolder();
+    const dir = makeFolder();
     const skill = skillIn(dir, "description: Makes PDFs.");
     for (const folder of ["evals", "references", "scripts/evals"]) mkdirSync(join(dir, folder), { recursive: true });
     for (const file of ["evals/evals.json", "references/a.md", "scripts/evals/b.sh"])
       writeFileSync(join(dir, file), file);
-    symlinkSync(root, join(dir, "out"));
+    symlinkSync(makeFolder(), join(dir, "out"));
     symlinkSync("nowhere", join(dir, "lost"));
     symlinkSync("..", join(dir, "up"));
     symlinkSync(join(dir, "references/a.md"), join(dir, "scripts/a.md"));
@@ -61,7 +43,7 @@ describe("the project of a trial", () => {
   });
 
   it("gets the wording under test, and no power that a skill grants itself", async () => {
-    const skill = skillIn(freshFolder(), "description: Old.\nlicense: MIT\nallowed-tools: Bash\nhooks: {}");
+    const skill = skillIn(makeFolder(), "description: Old.\nlicense: MIT\nallowed-tools: Bash\nhooks: {}");
     const { text } = await lay({ ...skill, description: "New: better." });
     expect(text).toBe('---\nname: pdf\ndescription: "New: better."\nlicense: MIT\n---\n# Pdf\n\n1. Make it.\n');
     expect((await lay(skill)).text).toBe(
@@ -70,14 +52,14 @@ describe("the project of a trial", () => {
   });
 
   it("gets a situation only with the skill's own description, which Claude Code shows before it", async () => {
-    const skill = skillIn(freshFolder(), "description: |\n  Makes\n  PDFs.\nwhen_to_use: For forms.\nhooks: {}");
+    const skill = skillIn(makeFolder(), "description: |\n  Makes\n  PDFs.\nwhen_to_use: For forms.\nhooks: {}");
     const frontOf = async (description: string) => (await lay({ ...skill, description })).text.split("---")[1];
     expect(await frontOf("Makes PDFs.")).toBe("\nname: pdf\ndescription: Makes PDFs.\nwhen_to_use: For forms.\n");
     expect(await frontOf("Makes PDFs. - For forms.")).toBe("\nname: pdf\ndescription: Makes PDFs. - For forms.\n");
   });
 
   it("gets front matter and body alone of a package that is gone", async () => {
-    const gone = { ...skillIn(freshFolder(), "description: Old."), dir: "" };
+    const gone = { ...skillIn(makeFolder(), "description: Old."), dir: "" };
     expect(await lay(gone)).toEqual({
       files: ["SKILL.md"],
       text: "---\nname: pdf\ndescription: Old.\n---\n# Pdf\n\n1. Make it.\n",
@@ -85,7 +67,7 @@ describe("the project of a trial", () => {
   });
 
   it("takes the files of a case, but none outside of it and none that would configure the host", async () => {
-    const project = freshFolder();
+    const project = makeFolder();
     await writeProject(project, host, [], [{ path: "a/b.txt", content: "hello" }]);
     expect(readFileSync(join(project, "a/b.txt"), "utf8")).toBe("hello");
     const refused = (path: string) =>
@@ -100,7 +82,7 @@ describe("the project of a trial", () => {
   });
 
   it("is read after the trial by path, without what configures the host, what is installed, and long files", async () => {
-    const project = freshFolder();
+    const project = makeFolder();
     for (const folder of ["b", ".claude", "node_modules"]) mkdirSync(join(project, folder));
     for (const file of ["z.txt", "b/a.txt", ".claude/settings.json", "node_modules/x.js"])
       writeFileSync(join(project, file), "héllo");
@@ -113,7 +95,7 @@ describe("the project of a trial", () => {
   });
 
   it("is read up to 2,000 files", async () => {
-    const project = freshFolder();
+    const project = makeFolder();
     for (let n = 0; n < 2_001; n++) writeFileSync(join(project, String(n)), "");
     expect(await readProject(project, host)).toHaveLength(2_000);
   });

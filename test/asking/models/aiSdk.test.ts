@@ -1,9 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AiSdkOptions, aiSdk } from "../../../src/evals/asking/models/aiSdk.ts";
 import { type AskedModel, type Message, noUsage, type Reply } from "../../../src/evals/base/types/model.ts";
+import { makeFolder, writeIn } from "../../fakes/folder.ts";
 import type { Fault } from "../../fixtures/endpoints/endpoint.ts";
 import { geminiModel, startGeminiEndpoint } from "../../fixtures/endpoints/gemini.ts";
 import { followUp, requestOf, tool } from "./request.ts";
@@ -76,17 +75,14 @@ const results: Record<string, [unknown, object]> = {
   old: [undefined, {}],
 };
 
-let dir = "";
+const dir = makeFolder();
 const asked: { settings: Record<string, unknown>; model: string; options: Record<string, unknown> }[] = [];
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "evals-ai-"));
   Object.assign(globalThis, { asked });
   const write = (name: string, code: string) => {
-    const folder = join(dir, "node_modules", name);
-    mkdirSync(folder, { recursive: true });
     const description = { name, type: "module", exports: { ".": { import: "./index.js" } } };
-    writeFileSync(join(folder, "package.json"), JSON.stringify(description));
-    writeFileSync(join(folder, "index.js"), code);
+    writeIn(dir, `node_modules/${name}/package.json`, description);
+    writeIn(dir, `node_modules/${name}/index.js`, code);
   };
   for (const [name, [version, result]] of Object.entries(results)) write(`fake-${name}`, packageOf(version, result));
   const model = packageOf("v3", { content: [{ type: "text", text: "hi" }], finishReason: "stop", usage: {} });
@@ -326,7 +322,6 @@ describe("faults of a service", () => {
     const reply = await ask(model);
     expect(reply).toMatchObject({ kind: "broken", message: expect.stringContaining(message) });
     expect(endpoint.requests).toHaveLength(requests);
-    await endpoint.close();
   });
 
   it.each<[string, object[], string]>([
@@ -347,7 +342,6 @@ describe("faults of a service", () => {
     expect(await model.ask({ ...next, messages }, signal)).toMatchObject({ kind: "turn", turn: { text: "ok" } });
     const sent = endpoint.requests[1]?.body.contents[1]?.parts;
     expect(sent?.map((part) => Object.keys(part)[0])).toEqual([isCut ? "text" : "functionCall"]);
-    await endpoint.close();
   });
 
   it("names the URL that was not found", async () => {
@@ -356,6 +350,5 @@ describe("faults of a service", () => {
     const reply = await ask(await open("google/m", { env, baseUrl: endpoint.url }));
     const message = `404 INVALID_ARGUMENT: no such path: /models/m:generateContent (asked for ${endpoint.url}/models/m:generateContent; most base URLs end in /v1)`;
     expect(reply).toMatchObject({ kind: "broken", message: expect.stringContaining(message) });
-    await endpoint.close();
   });
 });

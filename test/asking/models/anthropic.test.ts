@@ -1,25 +1,20 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { anthropic, endOfLife } from "../../../src/evals/asking/models/anthropic.ts";
 import { messages } from "../../../src/evals/asking/protocols/messages.ts";
 import type { EndpointOptions } from "../../../src/evals/base/types/endpoint.ts";
 import type { AskedModel, Reply } from "../../../src/evals/base/types/model.ts";
-import type { Endpoint, Fault, Script } from "../../fixtures/endpoints/endpoint.ts";
+import type { Fault, Script } from "../../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
 import { followUp, requestOf, tool } from "./request.ts";
 
 const tools = [tool("files.read", "Reads a file.", { path: "the path" }), tool("echo", "", { text: "the text" })];
 const signal = new AbortController().signal;
-const open: Endpoint<MessagesBody>[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((endpoint) => endpoint.close()));
-});
 
 /** A model against an endpoint that answers by the script; `waits` are the delays it asked for, none of which is slept. */
 async function modelOn(script: Script<MessagesBody, MessageAnswer>, options: Partial<EndpointOptions> = {}) {
   const endpoint = await startMessagesEndpoint(script);
-  open.push(endpoint);
   const waits: number[] = [];
   const model = anthropic("anthropic:claude-haiku-5-5", "claude-haiku-5-5", {
     env: { ANTHROPIC_API_KEY: "k" },
@@ -308,7 +303,6 @@ describe("deprecated models", () => {
   it("are warned of once, not with every request", async () => {
     const warnings: string[] = [];
     const endpoint = await startMessagesEndpoint(inTurn());
-    open.push(endpoint);
     const options = { env: {}, baseUrl: endpoint.url, warn: (message: string) => warnings.push(message) };
     const model = anthropic("anthropic:claude-sonnet-4-5", "claude-sonnet-4-5", options);
     await ask(model);

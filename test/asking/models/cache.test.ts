@@ -1,9 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { cacheReplies, openReplyCache } from "../../../src/evals/asking/models/cache.ts";
 import type { AskedModel, ModelRequest, Reply } from "../../../src/evals/base/types/model.ts";
+import { makeFolder } from "../../fakes/folder.ts";
 import { cell, followUp, requestOf, tool } from "./request.ts";
 
 const never = new AbortController().signal;
@@ -13,8 +13,7 @@ const usage = { inputTokens: 10, outputTokens: 2, cacheReadTokens: 1, cacheWrite
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "evals-cache-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  dir = makeFolder();
 });
 
 /** A model that numbers its replies, and the number of times that it was asked. */

@@ -38,7 +38,6 @@ describe("the Messages endpoint", () => {
   ])("%j", async (change, expected) => {
     const endpoint = await startMessagesEndpoint(() => ({ text: "ok" }));
     expect(await answerTo(`${endpoint.url}/v1/messages`, valid, change)).toBe(expected);
-    await endpoint.close();
   });
 });
 
@@ -68,6 +67,5 @@ describe("the chat-completions endpoint", () => {
   ])("%j", async (change, expected) => {
     const endpoint = await startCompletionsEndpoint(() => ({ text: "ok" }));
     expect(await answerTo(`${endpoint.url}/v1/chat/completions`, valid, change)).toBe(expected);
-    await endpoint.close();
   });
 });

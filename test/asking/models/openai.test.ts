@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openai } from "../../../src/evals/asking/models/openai.ts";
 import type { EndpointOptions } from "../../../src/evals/base/types/endpoint.ts";
 import { parseExactJson } from "../../../src/evals/base/types/json.ts";
@@ -8,21 +8,16 @@ import {
   type CompletionsBody,
   startCompletionsEndpoint,
 } from "../../fixtures/endpoints/completions.ts";
-import type { Endpoint, Fault, Script } from "../../fixtures/endpoints/endpoint.ts";
+import type { Fault, Script } from "../../fixtures/endpoints/endpoint.ts";
 import { followUp, requestOf, tool } from "./request.ts";
 
 const bigNumber = '{"n": 12345678901234567890}';
 const objectSchema = { type: "object", properties: { ok: { type: "boolean" } }, additionalProperties: false };
 const tools = [tool("files.read", "Reads a file.", { path: "the path" }), tool("echo", "", { text: "the text" })];
 const signal = new AbortController().signal;
-const open: Endpoint<CompletionsBody>[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((endpoint) => endpoint.close()));
-});
 
 async function modelOn(script: Script<CompletionsBody, CompletionAnswer>, options: Partial<EndpointOptions> = {}) {
   const endpoint = await startCompletionsEndpoint(script);
-  open.push(endpoint);
   const baseUrl = `${endpoint.url}/v1`;
   const model = openai("openai:qwen3", "qwen3", { env: {}, baseUrl, delay: async () => {}, ...options });
   return { model, endpoint };

@@ -1,7 +1,7 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openaiResponses } from "../../../src/evals/asking/models/openaiResponses.ts";
 import type { EndpointOptions } from "../../../src/evals/base/types/endpoint.ts";
-import type { Endpoint, Fault, Script } from "../../fixtures/endpoints/endpoint.ts";
+import type { Fault, Script } from "../../fixtures/endpoints/endpoint.ts";
 import { type ResponseAnswer, type ResponsesBody, startResponsesEndpoint } from "../../fixtures/endpoints/responses.ts";
 import { followUp, requestOf, tool } from "./request.ts";
 
@@ -11,10 +11,6 @@ const tools = [
   tool("echo", "", { text: "the text" }),
 ];
 const signal = new AbortController().signal;
-const open: Endpoint<ResponsesBody>[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((endpoint) => endpoint.close()));
-});
 
 async function modelOn(
   script: Script<ResponsesBody, ResponseAnswer>,
@@ -22,7 +18,6 @@ async function modelOn(
   name = "gpt-6.1",
 ) {
   const endpoint = await startResponsesEndpoint(script);
-  open.push(endpoint);
   const model = openaiResponses(`openai:${name}`, name, {
     env: { OPENAI_API_KEY: "k" },
     baseUrl: `${endpoint.url}/v1`,

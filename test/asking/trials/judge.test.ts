@@ -1,7 +1,6 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { anthropic } from "../../../src/evals/asking/models/anthropic.ts";
 import { lexical } from "../../../src/evals/asking/models/lexical.ts";
-import { openai } from "../../../src/evals/asking/models/openai.ts";
 import { createGrader } from "../../../src/evals/asking/scoring/score.ts";
 import { judgeTrial, refuseAsJudge } from "../../../src/evals/asking/trials/judge.ts";
 import type { AskedModel, HostModel, Model } from "../../../src/evals/base/types/model.ts";
@@ -9,7 +8,6 @@ import type { Expectation } from "../../../src/evals/base/types/suite.ts";
 import type { Turn } from "../../../src/evals/base/types/trial.ts";
 import { scriptedModel, turn } from "../../fakes/model.ts";
 import { aTool, aToolset } from "../../fakes/suite.ts";
-import { startCompletionsEndpoint } from "../../fixtures/endpoints/completions.ts";
 import type { Fault } from "../../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
 
@@ -27,15 +25,10 @@ const listed = { number: 2, evidence: "list {}", reason: "It lists.", verdict: "
 const saying = (...answers: Partial<Answer>[]) => JSON.stringify({ answers });
 
 const askCode = () => Promise.reject(new Error("no code is asked"));
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
 
 /** A judge behind the real SDK, at an endpoint that always answers this. */
 async function judgeAt(answer: MessageAnswer | Fault) {
   const endpoint = await startMessagesEndpoint(() => answer);
-  closing.push(endpoint.close);
   // Only what never answers is waited for briefly: all else may take its time on a busy machine.
   const timeoutMs = "fault" in answer && ["hang", "stalled"].includes(answer.fault) ? 30 : 10_000;
   const options = { env: {}, baseUrl: endpoint.url, retries: 1, timeoutMs, delay: async () => {} };
@@ -73,27 +66,6 @@ describe("a trial that a judge decides", () => {
     expect(endpoint.requests).toHaveLength(1);
     expect(endpoint.requests[0]?.refused).toBeUndefined();
     expect(JSON.stringify(endpoint.requests[0]?.body)).not.toMatch(/head|scripted/);
-  });
-
-  it("fails when one is not met, with the judge's reason", async () => {
-    const missed = { ...sized, verdict: "not met", evidence: "Let me look.", reason: "It starts at once." };
-    const { judge } = await judgeAt({ text: saying(missed, listed) });
-    const { verdict } = await judged(judge);
-    expect(verdict.grade).toBe("fail");
-    expect(verdict.checks[0]).toEqual({
-      what: `behavior: ${asks}`,
-      met: "no",
-      why: "the judge: It starts at once.",
-      evidence: "Let me look.",
-    });
-  });
-
-  it("can be judged through a chat-completions API", async () => {
-    const endpoint = await startCompletionsEndpoint(() => ({ text: saying(sized, listed) }));
-    closing.push(endpoint.close);
-    const judge = openai("openai:qwen3", "qwen3", { env: {}, baseUrl: `${endpoint.url}/v1`, delay: async () => {} });
-    expect((await judged(judge)).verdict.grade).toBe("pass");
-    expect(endpoint.requests[0]?.refused).toBeUndefined();
   });
 });
 
@@ -158,12 +130,6 @@ describe("a judge that lies or breaks", () => {
   const notThere = "the judge's quote is not in the transcript";
 
   it.each<[string, MessageAnswer | Fault, string | RegExp]>([
-    ["quotes nothing", { text: saying({ ...sized, evidence: "" }, { ...listed, evidence: "" }) }, /quoted nothing/],
-    [
-      "answers prose",
-      { text: "Both are met. Pass!" },
-      "the judge's answer has no valid JSON object: Both are met. Pass!",
-    ],
     ["calls a tool", { calls: [{ name: "grade", input: {} }] }, 'the judge called a tool "grade" instead of answering'],
     ["refuses", { text: saying(sized, listed), stopReason: "refusal" }, "the judge refused to answer"],
     ["is cut", { text: saying(sized, listed), stopReason: "max_tokens" }, /the judge.s reply was cut off/],

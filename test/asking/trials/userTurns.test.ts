@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { converse } from "../../../src/evals/asking/trials/conversation.ts";
 import { HeldResults } from "../../../src/evals/asking/trials/execution.ts";
 import { SpendingLimits } from "../../../src/evals/asking/trials/limits.ts";
@@ -112,7 +112,6 @@ describe("several messages of the user", () => {
               const { text, calls } = answers[index] ?? {};
               return { ...(text !== undefined && { text }), ...(calls && { calls: input(calls) ?? [] }) };
             });
-    onTestFinished(endpoint.close);
     const env = {
       ANTHROPIC_API_KEY: "secret",
       ANTHROPIC_BASE_URL: endpoint.url,

@@ -1,15 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { importModule } from "../../../src/evals/base/code/module.ts";
+import { makeFolder } from "../../fakes/folder.ts";
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "evals-module-"));
+  dir = makeFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true }));
 
 it("imports JavaScript and TypeScript", async () => {
   for (const name of ["a.mjs", "b.ts"]) {

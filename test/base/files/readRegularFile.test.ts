@@ -1,15 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { readRegularFile } from "../../../src/evals/base/files/files.ts";
+import { makeFolder } from "../../fakes/folder.ts";
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "evals-read-"));
+  dir = makeFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true }));
 
 it("reads a file, and rejects for one that does not exist as the file system does", async () => {
   writeFileSync(join(dir, "a.txt"), "text");

@@ -1,25 +1,14 @@
 import { execFileSync } from "node:child_process";
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { replaceFile, temporaryName } from "../../../src/evals/base/files/files.ts";
+import { makeFolder } from "../../fakes/folder.ts";
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "evals-replace-"));
+  dir = makeFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 const at = (name: string) => join(dir, name);
 const modeOf = (name: string) => statSync(at(name)).mode & 0o777;
 

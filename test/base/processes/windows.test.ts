@@ -1,11 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { makeFolder } from "../../fakes/folder.ts";
 
-const dir = mkdtempSync(join(tmpdir(), "evals-windows-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = makeFolder();
 mkdirSync(join(dir, "Program Files"));
 for (const name of ["npx.cmd", "uvx.exe", "run.bat", "Program Files/tool.cmd", "Program Files/tool.exe"]) {
   writeFileSync(join(dir, name), "");

@@ -1,9 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach } from "vitest";
 import { makeFolder } from "../../fakes/folder.ts";
-import type { Endpoint } from "../../fixtures/endpoints/endpoint.ts";
-import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
+import type { MessageAnswer, MessagesBody } from "../../fixtures/endpoints/messages.ts";
 import { type Ended, evals, start } from "../evals.ts";
 
 type Skill = {
@@ -42,21 +40,6 @@ function write(file: string, content: string): string {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, content);
   return file;
-}
-
-const open: Endpoint<MessagesBody>[] = [];
-/** To be called once in a test file: closes the endpoints of each test. */
-export function closeEndpoints(): void {
-  afterEach(async () => {
-    await Promise.all(open.splice(0).map((endpoint) => endpoint.close()));
-  });
-}
-
-/** A Messages endpoint that is closed after the test. */
-export async function service(script: Parameters<typeof startMessagesEndpoint>[0]): Promise<Endpoint<MessagesBody>> {
-  const endpoint = await startMessagesEndpoint(script);
-  open.push(endpoint);
-  return endpoint;
 }
 
 /** What a model is shown: the user's words, the skills by either presentation, and how many replies it gave already. */

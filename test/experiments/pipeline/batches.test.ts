@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { canonicalJson, type JsonObject } from "../../../src/evals/base/types/json.ts";
 import type { Trial } from "../../../src/evals/base/types/trial.ts";
 import { run } from "../../../src/evals/experiments/run/run.ts";
@@ -14,11 +14,6 @@ import {
 import type { CompletionAnswer, CompletionsBody } from "../../fixtures/endpoints/completions.ts";
 import type { MessageAnswer, MessagesBody } from "../../fixtures/endpoints/messages.ts";
 import { filesSuite, list, project, read, runDefaults } from "./project.ts";
-
-const cleanup: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanup.splice(0)) await clean();
-});
 
 const asks = (body: { messages: unknown }, text: string) => JSON.stringify(body.messages).includes(text);
 /** The right tool for every query of the project. */
@@ -61,7 +56,6 @@ type Provider = keyof typeof providers;
 async function open(provider: Provider, script: Script = {}, files: Record<string, unknown> = {}) {
   const { model, baseUrl, open } = providers[provider];
   const endpoint: BatchEndpoint<object> = (await open(script)) as never;
-  cleanup.push(endpoint.close);
   const location = project({ "prices.json": { "gpt-6.1": { input: 1, output: 4 } }, ...files });
   const env = { HOME: location.dir, ANTHROPIC_API_KEY: "x", OPENAI_API_KEY: "x" };
   const world = () => location.io({ env });

@@ -220,7 +220,6 @@ describe("evals run --exposure search", () => {
     const asked = { ...runDefaults, baseUrl: `${responses.url}/v1`, model: ["openai:gpt-6.1"], case: ["read"] };
     const world = io({ env });
     expect(await run({ ...asked, exposure: "all,search" }, world)).toBe(0);
-    await responses.close();
     expect(responses.requests.map(({ refused }) => refused)).toEqual([undefined, undefined]);
     expect(trials(records()[0] ?? "").map(({ verdict }) => verdict?.discovery?.outcome)).toEqual([undefined, "chosen"]);
   });

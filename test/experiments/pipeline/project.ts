@@ -1,11 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { onTestFinished } from "vitest";
+import { join } from "node:path";
 import { type RunManifest, runManifestSchema } from "../../../src/evals/base/types/run.ts";
 import { type Trial, trialSchema } from "../../../src/evals/base/types/trial.ts";
 import type { RunOptions } from "../../../src/evals/experiments/run/runOptions.ts";
+import { writeIn } from "../../fakes/folder.ts";
 import { anIo, type TestIo } from "../../fakes/io.ts";
+import { later as laterInTest } from "../../fakes/later.ts";
 import { type MessagesBody, startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
 
 const descriptions = {
@@ -30,16 +31,10 @@ export const filesSuite = (cases: readonly object[], changes: object = {}) => ({
 });
 
 /** A folder with a suite of three tools and as many cases; `files` are added or replace them. `later` has it removed. */
-export function project(
-  files: Record<string, unknown> = {},
-  later: (undo: () => unknown) => unknown = (undo) => onTestFinished(() => void undo()),
-) {
+export function project(files: Record<string, unknown> = {}, later: (undo: () => unknown) => unknown = laterInTest) {
   const dir = mkdtempSync(join(tmpdir(), "evals-project-"));
   later(() => rmSync(dir, { recursive: true, force: true }));
-  const write = (name: string, content: unknown) => {
-    mkdirSync(dirname(join(dir, name)), { recursive: true });
-    writeFileSync(join(dir, name), typeof content === "string" ? content : JSON.stringify(content));
-  };
+  const write = (name: string, content: unknown) => writeIn(dir, name, content);
   write("tools.json", toolList());
   write("evals/files.json", filesSuite([read, list, { id: "none", input: "Good morning", expect: { tool: "none" } }]));
   for (const [name, content] of Object.entries(files)) write(name, content);
@@ -79,7 +74,6 @@ export async function endpoint(
     (body, index) =>
       answer(body, index) ?? { calls: [{ name: "read", input: {} }], usage: { input_tokens: 1_000_000 } },
   );
-  onTestFinished(started.close);
   const model = "anthropic:claude-haiku-5-5";
   return { started, model, asked: { model, baseUrl: started.url, seed: 7, retries: 0 } };
 }

@@ -1,20 +1,14 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { formatProblem } from "../../../src/evals/base/types/errors.ts";
 import type { Json } from "../../../src/evals/base/types/json.ts";
 import { findImports } from "../../../src/evals/input/imports/find.ts";
 import type { ImportContext } from "../../../src/evals/input/imports/formats/format.ts";
 import { checkSuite } from "../../../src/evals/input/suites/validate.ts";
+import { makeFolder } from "../../fakes/folder.ts";
 
 /** Writes files and imports all of them: each format, its kept cases, what was left out, and what could not be said. */
 async function importFiles(files: Record<string, string>, context: Partial<ImportContext> & { from?: string } = {}) {
-  const cwd = mkdtempSync(join(tmpdir(), "imports-"));
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(cwd, name)), { recursive: true });
-    writeFileSync(join(cwd, name), text);
-  }
+  const cwd = makeFolder(files);
   const { found, problems } = await findImports(["."], { cwd, judged: false, ...context });
   const cases = found.flatMap((one) => one.files).flatMap((file) => file.cases);
   for (const one of cases)
@@ -375,17 +369,17 @@ describe("what is malformed or not known", () => {
 
   it("is a format that does not exist, a path that does not, and a named file in no format", async () => {
     await expect(importFiles({}, { from: "promptfo" })).rejects.toThrow('there is no format "promptfo"');
-    const cwd = mkdtempSync(join(tmpdir(), "imports-"));
-    writeFileSync(join(cwd, "notes.md"), "# Notes\n");
+    const cwd = makeFolder({ "notes.md": "# Notes\n" });
     await expect(findImports(["gone"], { cwd, judged: false })).rejects.toThrow('There is no file or folder "gone".');
     const { problems } = await findImports(["notes.md"], { cwd, judged: false });
     expect(problems.map(formatProblem).join()).toContain("notes.md: error: The file is in none of the known formats.");
   });
 
   it("is a named file that is cut off before it shows its format, or cannot be read", async () => {
-    const cwd = mkdtempSync(join(tmpdir(), "imports-"));
-    writeFileSync(join(cwd, "tasks.yaml"), "tasks:\n  - id: a\n    intent: [x\n");
-    writeFileSync(join(cwd, "cases.json"), Buffer.from([0x7b, 0, 0, 0x7d]));
+    const cwd = makeFolder({
+      "tasks.yaml": "tasks:\n  - id: a\n    intent: [x\n",
+      "cases.json": Buffer.from([0x7b, 0, 0, 0x7d]),
+    });
     const { problems } = await findImports(["tasks.yaml", "cases.json"], { cwd, judged: false });
     expect(problems.map(({ location, message }) => [location, message])).toEqual([
       [expect.objectContaining({ file: "tasks.yaml", line: 4 }), expect.stringContaining("end with a ].")],

@@ -1,17 +1,14 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { readText } from "../../../src/evals/input/parsing/read.ts";
+import { makeFolder } from "../../fakes/folder.ts";
 
 it.skipIf(process.platform === "win32")(
   "refuses a pipe with more text than the limit, and reads one with as much",
   async () => {
-    const dir = mkdtempSync(join(tmpdir(), "evals-pipe-"));
-    onTestFinished(() => rmSync(dir, { recursive: true }));
-    const pipe = join(dir, "pipe");
+    const pipe = join(makeFolder(), "pipe");
     execFileSync("mkfifo", [pipe]);
     for (const [size, expected] of [
       [1000, { text: "x".repeat(1000) }],
@@ -32,8 +29,5 @@ it.each([
   [[0xfe, 0x61], "not utf-8"],
   [[0x61, 0], "binary"],
 ])("a file of the bytes %j is %s", (bytes, kind) => {
-  const dir = mkdtempSync(join(tmpdir(), "evals-bytes-"));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
-  writeFileSync(join(dir, "file"), Uint8Array.from(bytes));
-  expect(readText(join(dir, "file"), 100)).toMatchObject({ kind });
+  expect(readText(join(makeFolder({ file: Uint8Array.from(bytes) }), "file"), 100)).toMatchObject({ kind });
 });

@@ -1,11 +1,10 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { onTestFinished } from "vitest";
 import { EvalsError, formatProblem } from "../../../src/evals/base/types/errors.ts";
 import type { SkillPackage } from "../../../src/evals/base/types/skill.ts";
 import { discoverSkills } from "../../../src/evals/input/skills/discover.ts";
 import { readSkillEvals } from "../../../src/evals/input/skills/evals.ts";
+import { makeFolder } from "../../fakes/folder.ts";
 
 /** Contents by path; a link as what it leads to. */
 export type Files = Record<string, string | Uint8Array | { link: string }>;
@@ -16,8 +15,7 @@ export const skillText = (name: string, description = `Does ${name}.`) =>
 
 /** A folder of the test's own that holds these files (its real path); gone when the test is over. */
 export function workspace(files: Files): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "skills-")));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = makeFolder();
   write(folder, files);
   return folder;
 }

@@ -1,23 +1,14 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { onTestFinished } from "vitest";
 import type { Problem } from "../../../src/evals/base/types/errors.ts";
 import { EvalsError } from "../../../src/evals/base/types/errors.ts";
 import type { Suite } from "../../../src/evals/base/types/suite.ts";
 import { loadSuites } from "../../../src/evals/input/suites/load.ts";
+import { makeFolder } from "../../fakes/folder.ts";
 
 export type Files = Record<string, string | Uint8Array>;
 
 /** A folder of the test's own that holds these files; gone when the test is over. */
 export async function workspace(files: Files): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "suites-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  for (const [name, content] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, name)), { recursive: true });
-    await writeFile(join(folder, name), content);
-  }
-  return folder;
+  return makeFolder(files);
 }
 
 export async function load(files: Files): Promise<{ suites: Suite[]; warnings: Problem[] }> {

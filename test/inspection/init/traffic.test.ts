@@ -1,14 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { draftFromTraffic, replacePersonalData } from "../../../src/evals/inspection/init/traffic.ts";
+import { makeFolder } from "../../fakes/folder.ts";
 
-let cwd = "";
-beforeAll(() => {
-  cwd = mkdtempSync(join(tmpdir(), "evals-traffic-"));
-});
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+const cwd = makeFolder();
 
 const tools = ["search_notes", "read_note", "delete_note"].map((name) => ({ name, inputSchema: {} }));
 

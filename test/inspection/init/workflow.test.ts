@@ -1,28 +1,17 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { locateWorkflow, renderWorkflow } from "../../../src/evals/inspection/init/workflow.ts";
-
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
+import { makeFolder } from "../../fakes/folder.ts";
 
 type Step = { uses?: string; run?: string; with?: Record<string, unknown>; env?: object };
 type Job = { env?: object; defaults?: object; steps: Step[] };
 
 /** The job that is written in a folder of a repository with these files. */
 async function render(files: Record<string, string | object>, { folder = "", suites = [] as string[] } = {}) {
-  const root = mkdtempSync(join(tmpdir(), "evals-workflow-"));
-  folders.push(root);
-  mkdirSync(join(root, ".git"));
-  mkdirSync(join(root, folder), { recursive: true });
-  for (const [file, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, file)), { recursive: true });
-    writeFileSync(join(root, file), typeof content === "string" ? content : JSON.stringify(content));
-  }
+  const root = makeFolder(files);
+  for (const name of [".git", folder]) mkdirSync(join(root, name), { recursive: true });
   const cwd = join(root, folder);
   const { content, ...rest } = await renderWorkflow(suites, { cwd });
   const { permissions, jobs } = parse(content) as { permissions: object; jobs: { evals: Job } };

@@ -1,6 +1,6 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "../../../fakes/folder.ts";
 
 /** Qwen2.5's template, in short. */
 export const qwen = `{%- if messages[0].role == 'system' %}{{- '<|im_start|>system\\n' + messages[0].content }}{%- else %}{{- '<|im_start|>system\\nYou help.' }}{%- endif %}
@@ -16,12 +16,11 @@ type StubModel = { template?: string; context?: number; bytes?: number; fault?: 
  * which needs a loader. `log`: what the stub evaluated so far.
  */
 export function createProject(model: StubModel | string = { template: qwen }) {
-  const cwd = mkdtempSync(join(tmpdir(), "evals-local-"));
-  const library = join(cwd, "node_modules/node-llama-cpp");
-  mkdirSync(library, { recursive: true });
-  writeFileSync(join(library, "package.json"), '{"version":"0.0.0","type":"module","main":"./index.mjs"}');
-  cpSync("test/fixtures/models/nodeLlamaCpp.mjs", join(library, "index.mjs"));
-  writeFileSync(join(cwd, "m.gguf"), typeof model === "string" ? model : JSON.stringify(model));
+  const cwd = makeFolder({
+    "node_modules/node-llama-cpp/package.json": { version: "0.0.0", type: "module", main: "./index.mjs" },
+    "node_modules/node-llama-cpp/index.mjs": readFileSync("test/fixtures/models/nodeLlamaCpp.mjs"),
+    "m.gguf": model,
+  });
   const env = { ...process.env, EVALS_MODELS: join(cwd, "models"), NODE_OPTIONS: "--import jiti/register" };
   return { cwd, env, log: () => readFileSync(join(cwd, "evaluated.log"), "utf8").trim().split("\n") };
 }
