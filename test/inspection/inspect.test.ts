@@ -178,21 +178,6 @@ describe("probe", () => {
 });
 
 describe("doctor", () => {
-  it("findings the first stage that fails, several servers at once", async () => {
-    const ways = [
-      "broken.mjs needs-key",
-      "broken.mjs needs-usage",
-      "faulty.mjs dies",
-      "not-there.mjs",
-      "faulty.mjs twins",
-    ];
-    const { code, report } = await runDoctor({ server: [...ways.map(node), "no-such-program"] });
-    expect([code, report.healthy, report.unhealthy]).toEqual([1, 0, 6]);
-    expect(listDiagnoses(report).map(([, , ...ids]) => ids)).toEqual([
-      ...[["variable-missing"], ["arguments"], ["exits"], ["script-missing"], ["duplicate-tools"], ["program-missing"]],
-    ]);
-  });
-
   it("examines each server of suites once, distractors too, and names suites without one", async () => {
     const server = { url: reference.url };
     const cases = [{ input: "echo a", expect: { tool: "echo" } }];

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { EvalsError } from "../../src/evals/base/types/errors.ts";
-import type { Io } from "../../src/evals/base/types/io.ts";
 import { listSkills } from "../../src/evals/inspection/tools.ts";
+import { anIo } from "../fakes/io.ts";
 import { type Files, skillText, workspace } from "../input/skills/workspace.ts";
 
 const files: Files = {
@@ -17,18 +17,10 @@ const files: Files = {
 /** What the command prints for these flags in a project, and what it exits with. */
 async function list(project: Files, flags: Partial<Parameters<typeof listSkills>[0]> = {}) {
   const cwd = workspace(project);
-  const printed: Record<"out" | "err", string[]> = { out: [], err: [] };
-  const io: Io = {
-    out: (text) => void printed.out.push(text),
-    err: (text) => void printed.err.push(text),
-    ...{ outIsTerminal: false, errIsTerminal: false, width: 110, color: false, unicode: true, cwd },
-    env: { HOME: join(cwd, "home") },
-    signal: new AbortController().signal,
-    signalExitCode: () => 130,
-  };
+  const io = anIo({ cwd, width: 110, env: { HOME: join(cwd, "home") } });
   const code = await listSkills({ host: "plain", json: false, ...flags }, io);
-  const clean = (texts: readonly string[]) => texts.join("").replaceAll(cwd, "<cwd>");
-  return { code, out: clean(printed.out), err: clean(printed.err) };
+  const clean = (text: string) => text.replaceAll(cwd, "<cwd>");
+  return { code, out: clean(io.printed()), err: clean(io.warned()) };
 }
 
 describe("evals tools --skills", () => {

@@ -99,6 +99,13 @@ test("a keyword of another form is named with the form that it must have", () =>
 });
 
 it.each([
+  ...[{ type: 5 }, { minimum: "1" }, { exclusiveMinimum: true }, { maxLength: 1.5 }, { anyOf: {} }, { pattern: 5 }],
+  ...[{ required: true }, { required: [1] }, { required: [null] }, { properties: ["a"] }, { description: ["a"] }],
+])("one keyword of another form is one fault: %j", (schema) => {
+  expect(describeAll(schema)).toHaveLength(1);
+});
+
+it.each([
   ["(?P<year>\\d{4})", "A named group is (?<name>...)."],
   ["(?i)abc", "There are no flags: for (?i), write [Aa]."],
   ["(?i:abc)", "There are no flags: for (?i), write [Aa]."],

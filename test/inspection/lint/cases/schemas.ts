@@ -154,53 +154,20 @@ const contentCases: CasesOf<ToolSubject> = {
   "schema-not-valid": {
     clean: [
       plain,
-      one({ type: "array", items: [city, city] }),
-      one({ ...city, pattern: "^(?<!x)(?=a)\\p{L}+$" }),
-      one({ type: "integer", exclusiveMinimum: 0, multipleOf: 5 }),
       // Names of properties are no keywords.
       aToolWith({ type: city, pattern: city, enum: city, minimum: city }),
     ],
     violations: {
       "types are those of JSON Schema": [
         one({ type: "int" }),
-        one({ type: "any" }),
-        one({ type: ["string", "str"] }),
-        one({ type: [] }),
-        one({ type: 5 }),
         output({ type: "object", properties: { city: { type: "String" } } }),
       ],
-      "properties, items and branches contain schemas": [
-        root({ properties: ["city"] }),
-        one("string"),
-        one({ type: "array", items: "string" }),
-        one({ anyOf: [] }),
-        one({ anyOf: { type: "string" } }),
-        one({ type: "object", additionalProperties: "no" }),
-      ],
-      "bounds are numbers and lengths whole numbers": [
-        one({ type: "integer", minimum: "1" }),
-        one({ type: "integer", minimum: 0, exclusiveMinimum: true }),
-        one({ ...city, maxLength: 1.5 }),
-        one({ ...city, minLength: -1 }),
-        one({ type: "integer", multipleOf: 0 }),
-      ],
+      "properties, items and branches contain schemas": [root({ properties: ["city"] })],
+      "bounds are numbers and lengths whole numbers": [one({ type: "integer", minimum: "1" })],
       "an enum is a list": [one({ ...city, enum: "a|b" })],
-      "a pattern is a regular expression": [
-        one({ ...city, pattern: "(" }),
-        one({ ...city, pattern: "(?i)oslo" }),
-        one({ ...city, pattern: 5 }),
-      ],
-      "required is a list of names, each once": [
-        root({ required: "city" }),
-        one({ ...city, required: true }),
-        root({ required: [1] }),
-        root({ required: [null] }),
-        root({ required: ["city", "city"] }),
-      ],
-      "titles, descriptions and formats are strings": [
-        one({ ...city, description: ["The city."] }),
-        one({ ...city, title: 5 }),
-      ],
+      "a pattern is a regular expression": [one({ ...city, pattern: "(" })],
+      "required is a list of names, each once": [root({ required: "city" })],
+      "titles, descriptions and formats are strings": [one({ ...city, description: ["The city."] })],
     },
   },
   "schema-unsatisfiable": {
@@ -253,26 +220,12 @@ const contentCases: CasesOf<ToolSubject> = {
       one({ type: "array", items: { $ref: "#" }, default: ["a"] }),
     ],
     violations: {
-      "a default is of the type": [
-        one({ type: "integer", default: "5" }),
-        one({ type: "boolean", default: "false" }),
-        one({ ...city, default: null }),
-        one({ type: "array", items: city, default: [1] }),
-        one({ anyOf: [{ type: "string" }, { type: "null" }], default: 1 }),
-      ],
-      "a default is an allowed value": [
-        one({ ...city, enum: ["a", "b"], default: "all" }),
-        one({ const: 1, default: 2 }),
-      ],
+      "a default is of the type": [one({ type: "integer", default: "5" })],
+      "a default is an allowed value": [one({ ...city, enum: ["a", "b"], default: "all" })],
       "a default matches the step and the properties": [
-        one({ type: "number", multipleOf: 0.5, default: 0.7 }),
         one({ type: "object", properties: { page: { type: "integer" } }, default: { page: "1" } }),
       ],
-      "a default is within the bounds": [
-        one({ type: "integer", minimum: 1, default: 0 }),
-        one({ ...city, maxLength: 2, default: "Oslo" }),
-        one({ type: "array", items: city, minItems: 1, default: [] }),
-      ],
+      "a default is within the bounds": [one({ type: "integer", minimum: 1, default: 0 })],
     },
   },
   "keyword-of-other-type": {

@@ -27,7 +27,6 @@ function hinted(annotations: unknown): JsonObject[] {
 const text = { type: "string", description: "A text." };
 const number = { type: "integer", minimum: 1, maximum: 7, default: 1, description: "How many days to look ahead." };
 const open = { type: "object", properties: { city: text } };
-const closed = { ...open, additionalProperties: false };
 const same = aVersionSubject([weather], [weather]);
 const wider = change(number, { ...number, type: "number", minimum: 0, maximum: 14 });
 const reworded = change(number, { ...number, description: "The number of days to look ahead." });
@@ -43,44 +42,28 @@ export const versioningCases: CasesOf<VersionSubject> = {
   "version-deprecated-early": {
     clean: [same, aVersionSubject([weather], [deprecated, newer]), aVersionSubject([deprecated, newer], [newer])],
     violations: {
-      "a tool is marked deprecated before it is removed": [
-        aVersionSubject([weather], [newer]),
-        aVersionSubject([weather, newer], [newer]),
-      ],
+      "a tool is marked deprecated before it is removed": [aVersionSubject([weather], [newer])],
       "it is listed together with its successor before it is removed": [aVersionSubject([deprecated], [newer])],
-      "its successor is listed when it is removed": [
-        aVersionSubject([deprecated, newer], []),
-        aVersionSubject([deprecated], []),
-      ],
+      "its successor is listed when it is removed": [aVersionSubject([deprecated, newer], [])],
     },
   },
   "version-successor-missing": {
     clean: [same, aVersionSubject([weather], [deprecated, newer]), aVersionSubject([deprecated], [deprecated])],
     violations: {
-      "the tool that a deprecation names is listed": [
-        aVersionSubject([weather], [deprecated]),
-        aVersionSubject([deprecated, newer], [deprecated]),
-      ],
+      "the tool that a deprecation names is listed": [aVersionSubject([weather], [deprecated])],
     },
   },
   "version-parameter-removed": {
     clean: [same, wider, aVersionSubject(taking(number), taking(number, { unit: text }))],
     violations: {
-      "a parameter stays": [
-        aVersionSubject(taking(number, { unit: text }), taking(number)),
-        change(open, { ...open, properties: {} }),
-        change({ type: "array", items: open }, { type: "array", items: { type: "object" } }),
-      ],
+      "a parameter stays": [aVersionSubject(taking(number, { unit: text }), taking(number))],
       "a parameter keeps its name": [aVersionSubject(taking(number, { unit: text }), taking(number, { units: text }))],
     },
   },
   "version-newly-required": {
     clean: [same, aVersionSubject(taking(number, {}, ["days"]), taking(number))],
     violations: {
-      "an optional parameter stays optional": [
-        aVersionSubject(taking(number), taking(number, {}, ["days"])),
-        change(open, { ...open, required: ["city"] }),
-      ],
+      "an optional parameter stays optional": [aVersionSubject(taking(number), taking(number, {}, ["days"]))],
       "a new parameter is optional": [aVersionSubject(taking(number), taking(number, { unit: text }, ["unit"]))],
     },
   },
@@ -91,49 +74,18 @@ export const versioningCases: CasesOf<VersionSubject> = {
       aVersionSubject(taking(number), taking(number, { unit: { ...text, default: null } })),
     ],
     violations: {
-      "a new parameter has a default": [
-        aVersionSubject(taking(number), taking(number, { unit: text })),
-        change(open, { ...open, properties: { city: text, country: text } }),
-      ],
+      "a new parameter has a default": [aVersionSubject(taking(number), taking(number, { unit: text }))],
     },
   },
   "version-narrowed": {
-    clean: [
-      same,
-      wider,
-      reworded,
-      change({ type: ["string", "null"] }, { anyOf: [{ type: "null" }, { type: "string" }] }),
-      change({ enum: ["a", "b"] }, { type: "string", enum: ["b", "c", "a"] }),
-      change({ type: "integer", minimum: 1 }, { type: "integer", exclusiveMinimum: 0 }),
-      change(closed, open),
-    ],
+    clean: [same, wider, reworded],
     violations: {
-      "types stay": [
-        change({ type: "number" }, { type: "integer" }),
-        change({ type: ["string", "null"] }, { type: "string" }),
-        change({}, { type: "string" }),
-        change({ anyOf: [{ type: "string" }, { type: "null" }] }, { type: "string" }),
-        change({ type: "array", items: {} }, { type: "array", items: text }),
-        change(text, number),
-      ],
-      "allowed values stay": [
-        change({ enum: ["a", "b"] }, { enum: ["a"] }),
-        change(text, { ...text, enum: ["a"] }),
-        change({ enum: ["a"] }, { const: "b" }),
-        change({ type: "boolean" }, { const: true }),
-      ],
-      "bounds stay as wide": [
-        change(number, { ...number, maximum: 5 }),
-        change({ type: "number", minimum: 1 }, { type: "number", exclusiveMinimum: 1 }),
-        change(text, { ...text, maxLength: 10 }),
-        change({ type: "array" }, { type: "array", minItems: 1 }),
-        change({ type: "integer", multipleOf: 5 }, { type: "integer", multipleOf: 10 }),
-        change({ type: "array" }, { type: "array", uniqueItems: true }),
-      ],
+      "types stay": [change({ type: "number" }, { type: "integer" })],
+      "allowed values stay": [change({ enum: ["a", "b"] }, { enum: ["a"] })],
+      "bounds stay as wide": [change(number, { ...number, maximum: 5 })],
       "no pattern is added": [change(text, { ...text, pattern: "^[a-z]+$" })],
       "properties that the schema does not name are still accepted": [
-        change(open, closed),
-        change({ ...open, additionalProperties: true }, { ...open, additionalProperties: text }),
+        change(open, { ...open, additionalProperties: false }),
       ],
     },
   },
@@ -176,8 +128,6 @@ export const versioningCases: CasesOf<VersionSubject> = {
       "a field that was always present still is": [aVersionSubject(giving({ a: text }, ["a"]), giving({ a: text }))],
       "a field holds no values of other kinds": [
         aVersionSubject(giving({ a: text }), giving({ a: { type: ["string", "null"] } })),
-        aVersionSubject(giving({ a: { enum: ["x"] } }), giving({ a: { enum: ["x", "y"] } })),
-        aVersionSubject(giving({ a: { pattern: "a" } }), giving({ a: { pattern: "b" } })),
       ],
     },
   },
@@ -201,16 +151,8 @@ export const versioningCases: CasesOf<VersionSubject> = {
   "version-unclear": {
     clean: [same, wider, reworded, change({ ...text, pattern: "a" }, text)],
     violations: {
-      "patterns and formats stay": [
-        change({ ...text, pattern: "a" }, { ...text, pattern: "b" }),
-        change(text, { ...text, format: "date" }),
-      ],
-      "conditions and branches stay": [
-        change(text, { ...text, not: { const: "a" } }),
-        change({ anyOf: [{ minLength: 1 }, { type: "null" }] }, { anyOf: [{ minLength: 2 }, { type: "null" }] }),
-        change({ type: "object", patternProperties: { "^a": text } }, { type: "object", patternProperties: {} }),
-        change({ $ref: "https://example.org/a.json" }, { $ref: "https://example.org/b.json" }),
-      ],
+      "patterns and formats stay": [change({ ...text, pattern: "a" }, { ...text, pattern: "b" })],
+      "conditions and branches stay": [change(text, { ...text, not: { const: "a" } })],
     },
   },
   "version-reworded": { clean: [same, wider], violations: { "a description stays as it was tested": [reworded] } },
