@@ -84,8 +84,7 @@ const search = () => [
 it("proves the description of a skill, from its queries to a patch that git applies", async () => {
   const flags = ["--format", "markdown", "--output", "won.json", "--patch", "won.diff"];
   const { code, out, err } = await evals([...search(), ...flags], { cwd: dir });
-  const shown = (text: string) =>
-    text.replaceAll(/\d{4}-\d\d-\d\dT[\d-]+/g, "<run>").replaceAll(/\/\S*evals-improve-\w+/g, "<dir>");
+  const shown = (text: string) => text.replaceAll(/\d{4}-\d\d-\d\dT[\d-]+/g, "<run>").replaceAll(dir, "<dir>");
   expect({ code, out: shown(out), err: shown(err) }).toMatchSnapshot();
   expect(JSON.parse(readFileSync(join(dir, "won.json"), "utf8")).variants["wording-1.1"]).toEqual({
     "skill:minutes": { description: better },
