@@ -1,6 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { buildJudgeRequest, type JudgeQuestions, readJudgment } from "../../../src/evals/asking/scoring/judge.ts";
+import {
+  buildJudgeRequest,
+  type JudgeQuestions,
+  judgmentSchema,
+  readJudgment,
+} from "../../../src/evals/asking/scoring/judge.ts";
 import type { JudgeQuestion } from "../../../src/evals/asking/scoring/matchers.ts";
 import { buildTranscript } from "../../../src/evals/asking/scoring/transcript.ts";
 import { anyText } from "../../fakes/text.ts";
@@ -236,5 +241,9 @@ describe("the answer", () => {
         expect(unproven).toEqual([]);
       }),
     );
+  });
+
+  it("has the form of the schema that is sent", () => {
+    expect(judgmentSchema.safeParse(JSON.parse(saying({}))).success).toBe(true);
   });
 });
