@@ -95,7 +95,6 @@ async function readShards(given: readonly string[], cwd: string): Promise<ShardR
   return [...byIndex.values()].sort((a, b) => a.shard.index - b.shard.index);
 }
 
-/** Finds the shard in a folder, or the shards below it. Ignores other runs. */
 async function findShards(path: string, cwd: string): Promise<ShardRun[]> {
   const root = resolve(cwd, path);
   const dirs = await findRecords(root, maxDepth);
@@ -111,7 +110,6 @@ async function findShards(path: string, cwd: string): Promise<ShardRun[]> {
   );
 }
 
-/** Finds the records in a folder: the folder itself, or those below it. */
 async function findRecords(dir: string, depth: number): Promise<string[]> {
   const isRecord = existsSync(join(dir, "run.json"));
   if (isRecord || depth === 0) return isRecord ? [dir] : [];
@@ -119,7 +117,6 @@ async function findRecords(dir: string, depth: number): Promise<string[]> {
   return (await Promise.all(folders.map((folder) => findRecords(folder, depth - 1)))).flat().sort();
 }
 
-/** Creates the manifest of the whole run. Throws a usage error if the plan of a shard differs from the first. */
 function joinManifests(shards: readonly ShardRun[], baselines: string): RunManifest {
   const [first, ...others] = shards;
   if (!first) throw usageError("There is no shard to merge.");

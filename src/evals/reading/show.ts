@@ -83,7 +83,6 @@ type TrialOptions = Pick<ShowOptions, "trial" | "failed" | "suite" | "model" | "
   format: "terminal" | "json" | "markdown";
 };
 
-/** Prints what a model did in the trials of a run. Throws a usage error if no case is selected. */
 async function showTrials(options: TrialOptions, io: Io): Promise<ExitCode> {
   const { dir, manifest } = await findRecord("run", options.run, resolve(io.cwd, options.out), printProblem(io));
   const cases = selectCases(manifest, options);
@@ -165,7 +164,6 @@ function selectTrials(
 /** `limit`: the number of the newest runs of each suite and model. */
 type HistoryOptions = Pick<ShowOptions, "suite" | "model" | "limit" | "out"> & Pick<TrialOptions, "format">;
 
-/** `evals show --history`: prints the results of every suite on every model, run by run. Throws if there is no run. */
 async function showHistory(options: HistoryOptions, io: Io): Promise<ExitCode> {
   const { suite, model, format, out } = options;
   const histories = await readHistories(resolve(io.cwd, out), options, printProblem(io));
@@ -200,7 +198,6 @@ async function readHistories(
   return makeHistories(runs);
 }
 
-/** The report: the runs of each suite and model, newest first, with changes of the tool list. */
 function historyDocument(histories: readonly History[]): Block[] {
   const [before, last] = histories[0]?.runs.slice(-2) ?? [];
   const fell = histories.filter((one) => (change(one) ?? 0) < 0);

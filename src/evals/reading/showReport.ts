@@ -57,7 +57,6 @@ export class Transcripts {
     else this.#others.add(key);
   }
 
-  /** The report. `run`: the id of the record. */
   document(run: string): Block[] {
     const [trials, failed] = [this.#trials, this.#failed];
     if (trials === 0)
@@ -219,7 +218,6 @@ const own = (object: JsonObject, name: string): Json | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 const describeValue = (value: Json | undefined) => (value === undefined ? "(absent)" : writeExactJson(value));
 
-/** A matcher as written in the suite, a literal as JSON. */
 function describeExpected(value: Json | undefined): string {
   if (value === undefined) return "(not named)";
   const read = readMatcher(value);

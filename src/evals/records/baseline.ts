@@ -120,7 +120,6 @@ export async function readSuiteBaselines(dir: string, suite?: string): Promise<N
 
 export type NamedBaseline = { file: string; baseline: Baseline };
 
-/** Reads the baselines among these files of a folder, sorted by name, and collects what could not be read. */
 async function readFiles(
   dir: string,
   names: readonly string[],

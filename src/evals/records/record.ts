@@ -12,11 +12,9 @@ import { type Trial, trialSchema } from "../base/types/trial.ts";
 import { failToWrite, writeError } from "./disk.ts";
 import { createLineCheck, MissingTextError, openJournal, recordMode, TextReader } from "./journal.ts";
 
-/** Removes known secrets from a text. */
 type Redact = (text: string) => string;
 const unchanged: Redact = (text) => text;
 
-/** The files of a run folder. */
 const runFiles = { manifest: "run.json", journal: "trials.jsonl", ledger: "batches.json" } as const;
 
 /** The id of a run: its start time in milliseconds, sortable and a valid file name everywhere. */
@@ -29,7 +27,6 @@ export const newNonce = (): string => randomBytes(8).toString("hex");
 
 const idForm = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)-(\d{3})$/;
 
-/** The next id, one millisecond later. */
 function nextRunId(id: string): string {
   const time = idForm.exec(id);
   return time ? newRunId(new Date(Date.parse(`${time[1]}:${time[2]}:${time[3]}.${time[4]}Z`) + 1)) : `${id}-2`;
@@ -80,7 +77,6 @@ async function createFolder(dir: string): Promise<boolean> {
   }
 }
 
-/** Replaces the manifest atomically. */
 async function writeManifest(dir: string, manifest: RunManifest, redact: Redact): Promise<void> {
   const file = join(dir, runFiles.manifest);
   const redacted = function* () {
@@ -227,7 +223,6 @@ async function* readChunks<T>(file: string, options: Parameters<typeof createRea
   }
 }
 
-/** The error for a file of a record that is there and cannot be read. */
 function readError(what: string, thrown: unknown, file: string): EvalsError {
   return usageError(`${what} cannot be read: ${messageOf(thrown)}.`, "Restore the file, or remove its folder.", {
     file,
@@ -362,7 +357,6 @@ export async function compactJournal(
   return await rewriteJournal(dir, run, kept, redact);
 }
 
-/** Replaces the journal atomically with the lines to keep. */
 async function rewriteJournal(dir: string, run: string, isKept: readonly boolean[], redact: Redact): Promise<number> {
   const file = journalPath(dir);
   const temporary = `${file}.${randomBytes(6).toString("hex")}`;

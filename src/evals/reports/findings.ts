@@ -24,7 +24,6 @@ export type Verdict = {
   /** The subject, such as the id of a case. */
   name: string;
   level: "failed" | "error" | "warning" | "notice" | "passed";
-  /** The state in one word. */
   kind: string;
   /** The first line can stand alone. Empty if there is nothing to explain. */
   lines: readonly string[];
@@ -220,7 +219,6 @@ function relativeUri(file: string): string {
   return file.replaceAll("\\", "/").split("/").map(encodeURIComponent).join("/");
 }
 
-/** Creates a function that returns a stable fingerprint for a key; repeated keys are numbered. */
 function fingerprints(): (key: readonly string[]) => string {
   const seen = new Map<string, number>();
   return (parts) => {

@@ -19,7 +19,6 @@ export function printJson(result: object, blocks: Blocks, io: Io): void {
   else io.out(safeJson(whole, 2));
 }
 
-/** What a report begins with: its headline, and what to do next. */
 function findLead(blocks: Blocks): { headline?: string; next?: string } {
   const heading = blocks.find((block) => block.kind === "heading");
   const lines = blocks.flatMap((block) => (block.kind === "text" ? block.lines.map(plainText) : []));

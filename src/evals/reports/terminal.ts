@@ -272,7 +272,6 @@ class Screen {
   }
 }
 
-/** Whether a column is so narrow that its cells lose most of their text. */
 function isCrowded(width: number, at: number, cells: readonly { lines: string[] }[][]): boolean {
   return width < 16 && cells.some((row) => displayWidth(row[at]?.lines.join(", ") ?? "") > width);
 }
@@ -298,7 +297,6 @@ const noFrame = {
   middle: "",
 };
 
-/** In one line where they fit. */
 function fitLines(lines: readonly string[], room: number): readonly string[] {
   const whole = lines.join(", ");
   return displayWidth(whole) <= room ? [whole] : lines;

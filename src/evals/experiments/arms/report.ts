@@ -115,7 +115,6 @@ export function armsBlocks({ arms: all = [] }: SuiteSummary): Block[] {
   });
 }
 
-/** One sentence for each arm that is compared with the first, with the verdict as its first word. */
 function compareArms({ arms }: ArmsSummary): Span[][] {
   const [first, ...others] = arms;
   return others.map((one) => {
@@ -204,7 +203,6 @@ function casesBlock({ fell, rose }: ArmComparison, name: string): Block {
   );
 }
 
-/** The expected tools that were chosen at different rates. */
 function choicesTable(arms: readonly ArmSummary[], choices: ArmsSummary["choices"]): Block {
   const rates = (chosen: ArmsSummary["choices"][number]["chosen"]) =>
     chosen.flatMap(({ passed, trials }) => (trials === 0 ? [] : [passed / trials]));

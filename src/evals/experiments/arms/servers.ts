@@ -201,7 +201,6 @@ function describeClashes(clashes: ServersSummary["clashes"]): Span[] | undefined
   return [`${count(clashes.length, "name")} on several servers: `, ...shown, `${more}.`];
 }
 
-/** The picks of tools of other servers, and of tools of the right server. */
 function listPicks({ servers, lost }: ServersSummary) {
   const none = "(no tool)";
   const missed = servers.map(({ name, noTool }) => ({ expected: name, picked: none, n: noTool }));

@@ -29,7 +29,6 @@ export class SkillTally {
     for (const loaded of fired.size > 0 ? fired : [null]) this.#loaded.add({ expected: verdict.expected, loaded });
   }
 
-  /** The skills that were wanted or wrongly loaded, by name. */
   summary(model: string): SkillsSummary | undefined {
     const shown = [...this.#counts].filter(([name, counts]) => this.#named.has(name) || counts.falsePositives > 0);
     if (shown.length === 0) return undefined;

@@ -41,7 +41,6 @@ export function listComparedArms(
   return compared;
 }
 
-/** The graded trials and how many of them passed, or met something else. */
 class Tally implements Counts {
   passed = 0;
   trials = 0;
@@ -152,7 +151,6 @@ export class ArmsTally {
     );
   }
 
-  /** The numbers of recorded trials, and of broken ones among them, in the arms other than `head`. */
   countOthers(): { recorded: number; broken: number } {
     const others = [...this.#arms].filter(([name]) => name !== "head").map(([, arm]) => arm);
     return { recorded: sumOf(others, (arm) => arm.recorded), broken: sumOf(others, (arm) => arm.broken) };
@@ -236,7 +234,6 @@ export class ArmsTally {
   }
 }
 
-/** The cases with a trial in an arm, or with a graded one. */
 function listAsked({ observations }: ArmTally, which?: "graded"): ReadonlySet<string> {
   const counted = observations.filter(({ observation }) => which === undefined || observation !== "missing");
   return new Set(counted.map(({ id }) => id));

@@ -124,7 +124,6 @@ function refusePartial({ id, partial, suites }: RunManifest): void {
   );
 }
 
-/** Throws if the run cannot be a baseline, or only with `force`. */
 function refuseUnfit(manifest: RunManifest, suites: Summaries, graded: Summaries, force: boolean): void {
   const { id, finishedAt } = manifest;
   if (manifest.cache)
@@ -151,7 +150,6 @@ function refuseUnfit(manifest: RunManifest, suites: Summaries, graded: Summaries
   throw usageError(`The run ${id} has no graded trial${ungraded.length > 0 ? ` of ${some(ungraded)}` : ""}.`, hint);
 }
 
-/** Throws for a run that is rarely meant as a baseline: one of selected cases, and one that failed. */
 function refuseUnwanted({ id, flags }: RunManifest, suites: Summaries): void {
   if (flags.case !== undefined)
     throw usageError(
@@ -210,7 +208,6 @@ async function readReplaced(file: string, fresh: Baseline, io: Io): Promise<Base
   return old ?? "none";
 }
 
-/** Prints the baselines of these suites or files; all without targets. */
 async function show({ targets = [], baselines: dir }: BaselineOptions, io: Io): Promise<ExitCode> {
   const found = await (targets.length > 0
     ? Promise.all(targets.map((target) => findNamed(target, dir, io)))
@@ -265,7 +262,6 @@ function listNames(toolsets: Baseline["toolsets"]) {
   };
 }
 
-/** The report of `evals baseline show`. */
 function baselineDocument(baseline: Baseline, file: string): Block[] {
   const { git, run, acceptedAt, harness, host, node, cases, model, toolsets } = baseline;
   const commit = git && `commit ${git.commit}${git.dirty ? " with uncommitted changes" : ""}`;
@@ -288,7 +284,6 @@ function baselineDocument(baseline: Baseline, file: string): Block[] {
   ];
 }
 
-/** The report of an accepted baseline: what changed since `old`, the one it replaces. */
 function acceptedDocument(fresh: Baseline, file: string, old: Baseline | "none" | "unreadable"): Block[] {
   const title = heading(1, `ACCEPTED ${describeBaseline(fresh)} · ${contents(fresh)}`, "good");
   const next = "Next: commit the file; `evals run` compares with it once the tools change.";
@@ -303,7 +298,6 @@ function acceptedDocument(fresh: Baseline, file: string, old: Baseline | "none" 
   return [title, text(...lines, changes.length === 0 ? `Nothing changed since ${before}.` : undefined), ...changes];
 }
 
-/** Changes of tool lists, each with the cases that see the list, then notes on cases. */
 function differenceBlocks(before: Baseline, now: Baseline): Blocks {
   const comparable = comparability(toComparedRun(before), toComparedRun(now));
   const notes = comparable.kind === "comparable" ? comparable.notes : comparable.reasons;

@@ -52,7 +52,6 @@ export type BlameOptions = RequestOptions &
     json: boolean;
   };
 
-/** The results, as printed by `--json`. */
 type BlameResult = { blames: readonly BlameReport[]; exitCode: ExitCode };
 
 /** `evals blame`: finds and prints the changes that broke cases. */
@@ -125,7 +124,6 @@ function combineOptions(
   return { ...recorded, ...defined(given), out, concurrency, ...defined({ run }), ...asked, given: new Set(["model"]) };
 }
 
-/** A case with its tools before, its tools now, what changed between them, and its known trials. */
 type Suspect = { planned: PlannedCase; base: OfferedTool[]; changes: ToolChange[]; known: CaseToBlame["known"] };
 
 async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, io: Io) {
@@ -174,7 +172,6 @@ async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, i
   return { report, exitCode: blameExitCode(report, stopped) };
 }
 
-/** The tools of an arm: the old ones with only the changes that the arm's mask selects. */
 function makeList(arm: string, suspect: Suspect | undefined) {
   if (!suspect) return undefined;
   const { base, planned, changes } = suspect;
@@ -241,7 +238,6 @@ type BlameQuestion = {
   cases: ReadonlyMap<string, RecordedCase>;
 };
 
-/** Maximum number of cases to explain without --case. */
 const defaultCases = 3;
 
 /** `quiet`: returns no question, instead of throwing, if there is nothing to explain. */

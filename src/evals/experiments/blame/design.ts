@@ -59,7 +59,6 @@ function capOf(
 type OrderOptions = Pick<ScheduleSetup, "seed" | "requests" | "wordings">;
 type GroupOptions = OrderOptions & { deterministic: boolean; families: number };
 
-/** Cases with the same changes. */
 function* blameGroup(
   record: TrialRecord,
   group: readonly CaseToBlame[],
@@ -88,7 +87,6 @@ function* blameGroup(
   return { cases: [...searched.cases, ...settled.values()], tests: searched.tests };
 }
 
-/** The verdict of a case that needs no search. */
 function settle(
   { case: id, known: { old, new: now } }: BlameSetup["cases"][number],
   changed: readonly string[],

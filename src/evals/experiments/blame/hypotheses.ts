@@ -14,7 +14,6 @@ export type Hypothesis = { kind: "none" | "single" | "or" | "and" | "add"; membe
 /** Passes with all old wordings and with all new ones, from the check that found the case. */
 export type Known = { old: Counts; new: Counts };
 
-/** The rates that a hypothesis distinguishes. */
 const cells = ["old", "new", "middle", "all"] as const;
 type Cell = 0 | 1 | 2 | 3;
 const [oldCell, newCell, middleCell, allCell] = [0, 1, 2, 3] as const;
@@ -44,7 +43,6 @@ export function listHypotheses(changed: number): Hypothesis[] {
   return all.map((one) => ({ ...one, prior: one.prior / sum }));
 }
 
-/** Which rate a trial with this mask has if the hypothesis is true. */
 function cellOf({ kind, members }: Hypothesis, mask: Mask): Cell {
   if (kind === "none") return allCell;
   const served = sumOf(members, (i) => Number(mask[i]));

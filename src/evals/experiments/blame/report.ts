@@ -140,7 +140,6 @@ function describeBlamed(group: Group, verdict: BlamedCase, tests: readonly Blame
   return `${describeTests(group, tests)}${verdict.descriptions.length > 1 ? relations[verdict.relation] : ""}`;
 }
 
-/** What a revert may undo: cases that got better in the check. */
 function describeRisen(risen: BlameReport["risen"] = []): string {
   const names = risen.map(({ case: id, base, head }) => `${id} (${ratio(base)} before, ${ratio(head)} now)`);
   return names.length === 0 ? "" : ` Reverting may undo what got better in the same check: ${some(names)}.`;
@@ -182,7 +181,6 @@ function describeTests(group: Group, tests: readonly BlameTest[]): string {
   return sentences.join(" ");
 }
 
-/** The tests of the cases of a group. */
 function listOwnTests({ cases }: Group, tests: readonly BlameTest[]): BlameTest[] {
   const ids = new Set(cases.map((one) => one.case));
   return tests
@@ -239,7 +237,6 @@ function testTable(group: Group, tests: readonly BlameTest[]): Block {
   return table("test", columns, rows);
 }
 
-/** The remaining possibilities of a verdict that is not settled. */
 function openSets(verdict: BlamedCase | null, none: string): Block[] {
   if (verdict?.kind !== "undecided" && verdict?.kind !== "in-part") return [];
   const rows = verdict.sets.map(({ descriptions, relation, chance }) => [

@@ -106,7 +106,6 @@ const startSuspect = (id: string, belief: Belief, last: number) => {
 };
 type Suspect = ReturnType<typeof startSuspect>;
 
-/** The arms of one case in the confirmation of one description: with it reverted, and new. */
 type Pair = { suspect: Suspect; arms: readonly [reverted: string, served: string] };
 
 class PlayedBlame {
@@ -139,7 +138,6 @@ class PlayedBlame {
     return this.#verdict();
   }
 
-  /** Whether a case needs no more trials: its likeliest set is confirmed, or no description is the cause. */
   #isSettledBy(suspect: Suspect): boolean {
     const [top] = this.#rank(suspect);
     if (!top || this.#lacksAnswers(suspect)) return true;
@@ -147,7 +145,6 @@ class PlayedBlame {
     return top.chance >= accusable && top.members.every((i) => suspect.confirmed.has(i));
   }
 
-  /** Whether too many trials of a case went unanswered for a verdict. */
   #lacksAnswers({ id }: Suspect): boolean {
     return lacksAnswers(this.#record, [id], this.#record.arms(id));
   }

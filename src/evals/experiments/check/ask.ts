@@ -313,7 +313,6 @@ function describeShown(tools: readonly OfferedTool[], model: Model): string {
   return shown.toSorted().join("\n");
 }
 
-/** Explains why a case cannot be asked, with the likely new names of expected tools that are no longer listed. */
 function findLost({ case: one, toolset, unavailable }: PlannedCase, before: readonly OfferedTool[]): LostCases[number] {
   const [then, now] = [before, toolset.tools].map((tools) => indexByName(tools as readonly JsonObject[]));
   const gone = listCaseCalls(one).flatMap(({ tools }) => tools.filter((name) => then?.has(name) && !now?.has(name)));

@@ -220,7 +220,6 @@ export function checkLines(check: CheckSummary, max: number, followUp: FollowUp 
   ].filter((line) => line !== "");
 }
 
-/** Remarks on what was not compared. */
 function listNotes(check: CheckSummary): string[] {
   return [...(check.kind === "not-comparable" ? check.reasons.slice(1) : []), ...check.notes.map(capital)];
 }

@@ -42,7 +42,6 @@ function fallenText({ by, flagged, suite, rate }: ComparedCheck): string {
   return `${some(flagged.map((one) => one.case))}${suite?.hasFallen ? ", and the suite" : ""}`;
 }
 
-/** How many cases were compared, unless all were. */
 const comparedText = ({ cases, of }: ComparedCheck) =>
   of === undefined ? "" : ` (${integer(cases)} of ${count(of, "case")} compared)`;
 
@@ -141,7 +140,6 @@ const nameWithCounts = (one: NamedCase) => {
 const words = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 const spell = (n: number) => words[n] ?? integer(n);
 
-/** The cases that rose, those that only look worse, and what was tested of the others. */
 function othersText(check: ComparedCheck): string {
   const { cases, flagged, rose, method, tested } = check;
   const suspects = check.suspects.filter(({ inSome }) => !inSome);
@@ -221,7 +219,6 @@ const undecided: Readonly<Partial<Record<NonNullable<ComparedCheck["because"]>, 
   },
 };
 
-/** Why a check is inconclusive, and what to do. */
 function explainOpen({ because, missing, cases, net, margin, advice, trials }: ComparedCheck): Explanation {
   const known = because && undecided[because];
   if (known) return known;

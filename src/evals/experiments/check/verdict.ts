@@ -132,7 +132,6 @@ export function summarizeCheck(
   return { ...verdict, ...context, exitCode };
 }
 
-/** What is known of a check that was stopped before its verdict. */
 function describeStopped({ cases, cap, margin, families }: ComparePlan, look: number, record: TrialRecord) {
   const ids = cases.map(({ id }) => id);
   const figures = {

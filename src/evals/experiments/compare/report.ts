@@ -38,7 +38,6 @@ const location = {
   exitCode: z.number().int(),
 };
 
-/** Two records of a suite on a model. */
 const comparisonSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("refused"), ...location, reasons: z.array(z.string()).readonly() }),
   z.object({
@@ -133,7 +132,6 @@ function buildRecord(...sides: readonly [ComparedRecord, ComparedRecord]): Trial
   return record;
 }
 
-/** Whether trial t of a case was shown the same order of tools in both records. */
 function haveSameOrders(base: ComparedRecord, head: ComparedRecord): boolean {
   if (base.seen.kind === "counts" || head.seen.kind === "counts") return false;
   const key = ({ cell: { case: id, trial } }: Trial) => JSON.stringify([id, trial]);
@@ -234,7 +232,6 @@ export function comparisonJson(report: ComparisonReport) {
 
 const locationText = ({ suite, model }: Comparison) => `${suite} · ${model}`;
 
-/** One line: which is better, and the verdict of the regression check from A to B. */
 function answerText(one: Comparison): string {
   if (one.kind === "refused") return `NOT COMPARABLE · ${locationText(one)}`;
   const { better, check } = one;

@@ -10,15 +10,11 @@ export type ComparedRun = {
   model: string;
   /** The model that the replies name, if known: `model` may be an alias of it. */
   repliedBy?: string | undefined;
-  /** The model's settings (temperature and the like), if known. */
   settings?: JsonObject | undefined;
-  /** The host profile: how tool names were shown. */
   host: string;
   /** How tools were shown (see `nameExposure`). */
   exposure: string;
-  /** Whether its requests were sent in batches. */
   batch?: boolean | undefined;
-  /** The version of the harness. */
   harness: string;
   cases: readonly { id: string; hash: string }[];
 };
@@ -93,7 +89,6 @@ export function comparability(
 
 /** Settings that affect how a model is reached, not what it answers. */
 const reaching = new Set(["baseUrl", "retries", "timeoutMs"]);
-/** The setting for which part of an answer is judged. */
 const judging = "judged";
 
 /** The settings that can change an answer, as one canonical text. */

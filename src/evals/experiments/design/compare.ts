@@ -37,7 +37,6 @@ type CompareSetup = {
   margin?: number;
   /** Comparisons that share the error rate, as for a check. */
   families?: number;
-  /** As for a check. */
   withReach?: boolean;
 };
 

@@ -61,7 +61,6 @@ export class OrderSchedule {
     return this.#pairs > 1;
   }
 
-  /** Begins a stage of so many trials a case. */
   openStage(trials: number): void {
     const { cases, seed, cap = enoughAt } = this.#setup;
     const soon = Math.min(enoughAt, cap);
@@ -80,12 +79,10 @@ export class OrderSchedule {
     return location === undefined ? undefined : location % this.countOrders(id);
   }
 
-  /** The trials of a case in the order in which they are asked. */
   askedTrials(id: string): readonly number[] {
     return this.#takenBy(id).asked;
   }
 
-  /** How many different orders of its tools a case has. */
   countOrders(id: string): number {
     return (this.#setup.requests?.(id) ?? many) / this.countWordings(id);
   }
@@ -103,7 +100,6 @@ export class OrderSchedule {
     asked.push(...fresh);
   }
 
-  /** The trials of a span that have no order yet. */
   #listNew(span: Pick<Span, "case" | "from" | "to">): number[] {
     const { locations } = this.#takenBy(span.case);
     return listTrials(span).filter((trial) => locations[trial - 1] === undefined);
@@ -152,7 +148,6 @@ export class OrderSchedule {
     return chosen;
   }
 
-  /** Places in the order in which a case prefers them. */
   *#candidates(id: string, trial: number, isAhead: boolean, orders: number): Generator<number> {
     const size = this.#to - this.#from;
     const own = (trial - 1) * this.#setup.cases.length + (this.#ranks.get(id) ?? 0);

@@ -13,7 +13,6 @@ export type DriftRunOptions = {
   nightly?: boolean | undefined;
   /** The intraclass correlation of the trials of a case within a night. */
   correlation?: number | undefined;
-  /** Trials of every case in a nightly run. */
   trials?: number | undefined;
   margin: number;
 };

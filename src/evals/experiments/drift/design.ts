@@ -36,7 +36,6 @@ const followUpGrowth = 1.5;
  */
 const pooled = { nights: 28, wobble: 0.2, z: 1.6448536269514722, quiet: 1 / 8 };
 
-/** M and its components. */
 type Total = { score: number; scores: readonly Score[]; suite: ReturnType<typeof suiteScore> };
 const newCase = (id: string, bank: readonly Counts[] = []) => ({
   id,
@@ -295,7 +294,6 @@ export class DriftMonitor {
 const isWithin = (net: DriftVerdict["net"], margin: number): boolean =>
   net !== null && net.lower > -margin && net.upper < margin;
 
-/** The passes of a case in the nights that are pooled, from this one on. */
 function poolNights(nights: readonly (NightCounts | undefined)[], first: number): Counts {
   return pool(nights.slice(first, first + pooled.nights).filter((night) => night !== undefined));
 }

@@ -44,7 +44,6 @@ export function driftLead(drift: DriftSummary): string[] {
   return [`${driftHeadline(drift)}.`, ...(changes ? [changes] : []), `Next: ${driftNext(drift)}`];
 }
 
-/** What differs from the night before and from the baseline, in one line. */
 function describeChanges({ changes, verdict }: DriftSummary): string | undefined {
   if (!changes) return undefined;
   const { night, cases, same, mean, notInBaseline } = changes;
@@ -106,7 +105,6 @@ function nameAlarm({ cases, change, direction }: Alarm): string {
   );
 }
 
-/** What happened, in words without statistics. */
 function driftReason(drift: DriftSummary): string {
   const { verdict, uncounted } = drift;
   return [...(uncounted ? [uncountedText[uncounted]] : []), describeVerdict(verdict)].join(" ");

@@ -30,7 +30,6 @@ export class DriftWatch {
     if (this.design && trial.cell.arm === nightArm) addTrial(this.record, trial);
   }
 
-  /** `cases`: the results of the cases of the run. */
   summary(cases: readonly CaseSummary[]): DriftSummary {
     const { nightly, renamed = {} } = this.#plan;
     const { run, acceptedAt } = this.#plan.baseline;
@@ -54,7 +53,6 @@ export class DriftWatch {
   }
 }
 
-/** The differences of this night from the previous one and from the baseline. `history`: the earlier nights. */
 function findChanges({ nights, bank }: DriftHistory, tonight: NightPasses, notInBaseline: string[]): NightChanges {
   const last = nights.at(-1);
   const graded = [...tonight].flatMap(([id, counts]) => {

@@ -130,7 +130,6 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
   });
 }
 
-/** Throws a usage error if none of the proposals may be asked. */
 function refuseAll(fixed: readonly NamedVariant[], gate: ReturnType<typeof createGate>): void {
   const refusals = fixed.map((one) => ({ name: one.name, why: gate(one) }));
   if (refusals.some(({ why }) => why === null)) return;
@@ -138,7 +137,6 @@ function refuseAll(fixed: readonly NamedVariant[], gate: ReturnType<typeof creat
   throw usageError("Every proposal is refused, so there is nothing to search.", reasons);
 }
 
-/** The result of a search, decided or stopped. */
 function summarize(
   finished: ExperimentRun<LoopVerdict>,
   asked: Pick<VariantsResult, "placebo" | "prompts"> & {
@@ -186,7 +184,6 @@ function summarize(
   };
 }
 
-/** Writes the patch of the sources, and reports what it leaves to a person. */
 async function writePatch(
   file: string,
   changes: readonly TextChange[],

@@ -57,7 +57,6 @@ export type JudgeCheckSummary = z.infer<typeof judgeCheckSummarySchema>;
 /** A label with the opinion of the judge, or with the reason why there is none (`broken`). */
 export type JudgedLabel = Omit<Disagreement, "judge"> & ({ judge: Opinion } | { broken: string });
 
-/** The subject of a check, and how it ended. */
 type CheckFacts = Pick<JudgeCheckSummary, "prompt" | "labels" | "minKappa" | "costUsd"> & {
   judge: string;
   /** The exit code of a check that was stopped. */

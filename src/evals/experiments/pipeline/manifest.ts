@@ -26,7 +26,6 @@ type ManifestParts = Workspace & {
   failOn?: RunManifest["failOn"];
   partial?: RunManifest["partial"];
   distractors?: string | undefined;
-  /** Whether replies of earlier runs are reused. */
   cache?: boolean | undefined;
 };
 

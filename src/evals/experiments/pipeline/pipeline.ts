@@ -238,7 +238,6 @@ export class ArmCases {
     for (const arm of arms.keys()) for (const id of this.#cases.keys()) this.#make(id, arm);
   }
 
-  /** The case in the arm. Throws if it is not planned there. */
   readonly find = ({ case: id, arm }: { case: string; arm: string }): PlannedCase => {
     const found = this.#made.get(arm)?.get(id) ?? this.#make(id, arm);
     if (!found) throw new Error(`the design asked for ${id} in ${arm}, which is not planned`);

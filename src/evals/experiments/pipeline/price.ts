@@ -6,7 +6,6 @@ import { type Model, noUsage } from "../../base/types/model.ts";
 import { asksModel, plannedTrials } from "../../base/types/suite.ts";
 import { addCost, type Cost, multiplyCost } from "../../base/types/trial.ts";
 
-/** The number of search turns that a trial may have in addition to those of its case. */
 function countSearchTurns({ exposure }: PlannedCase, model: Model, most: number): number {
   return "ask" in model && getExposure(model, exposure).kind === "names" ? most : 0;
 }

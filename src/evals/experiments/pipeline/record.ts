@@ -32,7 +32,6 @@ export async function startRecord(out: string, planned: RunManifest, redact: Red
   return await openEmpty(dir, manifest, redact);
 }
 
-/** Locks the folder of a record, and opens the record without any trial. */
 async function openEmpty(dir: string, manifest: RunManifest, redact: Redact) {
   const lock = await lockRun(dir);
   return {
@@ -40,7 +39,6 @@ async function openEmpty(dir: string, manifest: RunManifest, redact: Redact) {
     manifest,
     /** This process is the only writer of the record until it releases the lock. */
     lock,
-    /** The number of lines in its journal. */
     lines: 0,
     /** The keys of recorded cells, whose trials are already in `results` and `trials`. */
     done: new Set<string>(),
@@ -55,7 +53,6 @@ async function openEmpty(dir: string, manifest: RunManifest, redact: Redact) {
     /** The replies of an experiment or of a run with checks, which ask a trial again if its reply is a copy. */
     seen: new SeenReplies(),
     results: summarizer(manifest, dir),
-    /** All of its trials, as shown on its page. */
     trials: new PageTrialCollector(manifest, { redact }),
   };
 }

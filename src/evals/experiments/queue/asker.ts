@@ -33,7 +33,6 @@ import {
 const defaultQueued = 1_000;
 const pollMs = 100;
 const checkMs = 5_000;
-/** How long the end of a run waits for the server. */
 const closeMs = 5_000;
 /** How long the server keeps the plan of a run that was stopped, the answers to it, and a failed job, in seconds. */
 const keptSeconds = 30 * 86_400;
@@ -46,7 +45,6 @@ const unfinished: JobType[] = ["active", "wait"];
 /** The queue of a run whose trials are asked on workers. */
 export type RunQueue = Awaited<ReturnType<typeof connectQueue>>;
 
-/** The options of a run that a queue needs. */
 type QueueOptions = AskOptions & {
   paths?: readonly string[] | undefined;
   prices?: string | undefined;
@@ -165,7 +163,6 @@ class QueuedAsker implements Asker {
     return trial;
   }
 
-  /** Removes an answer that is on disk from the server. */
   settle({ cell }: Trial): void {
     const id = nameJob(this.#run, cell);
     // Without an answer nothing was recorded. A later answer stays on the server for when the run is resumed.
@@ -199,7 +196,6 @@ class QueuedAsker implements Asker {
     await queue.add("trial", job, { jobId: id, removeOnComplete: true, removeOnFail: { age: keptSeconds } });
   }
 
-  /** Repeats work until the end of the run. */
   async #repeat(everyMs: number, work: () => void | Promise<void>): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
@@ -227,7 +223,6 @@ class QueuedAsker implements Asker {
     resolve(toUnasked(plannedCell, outcome));
   }
 
-  /** Takes the answers that have arrived, and the reasons of workers that refuse the plan. */
   async #takeAnswers(): Promise<void> {
     const { redis } = this.#broker;
     const isRefusal = (field: string) => field.startsWith(refusalField);
@@ -245,7 +240,6 @@ class QueuedAsker implements Asker {
     }
   }
 
-  /** Repairs what the server or its workers have lost. */
   async #check(): Promise<void> {
     if ((await this.#broker.redis.expire(nameLease(this.#run), leaseSeconds)) === 0) {
       await this.#store();
@@ -363,7 +357,6 @@ function readTrial(text: string, { plannedCell, job }: AwaitedCell): Trial {
   }
 }
 
-/** A trial that ended without turns. */
 function toUnasked({ cell, orderSeed, planned }: PlannedCell, outcome: Broken): Trial {
   const startedAt = new Date().toISOString();
   return { cell, toolset: planned.toolset.hash, orderSeed, outcome, turns: [], costUsd: 0, startedAt, ms: 0 };

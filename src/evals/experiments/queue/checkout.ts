@@ -18,7 +18,6 @@ import { listPlanDifferences, nameProvider, type Plan, Refusal, type TrialJob } 
 export type Permissions = {
   /** Files and folders whose suites it runs; default: `evals/`. */
   paths?: readonly string[] | undefined;
-  /** The providers that it calls. */
   providers: ReadonlySet<string>;
   /** The most permissive policy with which a run may override that of a suite. */
   execute: ExecutionPolicy;

@@ -169,7 +169,6 @@ export async function connectBroker(url: string, io: Io): Promise<Broker> {
   const { bullmq, ioredis } = await loadPackages();
   const reported = new Set<string>();
   let state: "starting" | "connected" | "lost" | "closed" = "starting";
-  /** Why the last attempt to connect failed. */
   let cause: (Error & { code?: string }) | undefined;
   let isWaiting = true;
   const report = (text: string) => io.err(printableLines(text));
@@ -279,7 +278,6 @@ async function loadPackages() {
   return { ioredis, bullmq: await load("bullmq", import("bullmq")) };
 }
 
-/** Checks the server and its settings before anything starts, and waits for a while if it is starting. */
 async function verifyServer(client: Redis, name: string, io: Io): Promise<void> {
   const stop = () => client.disconnect();
   io.signal.addEventListener("abort", stop, { once: true });
@@ -302,7 +300,6 @@ async function verifyServer(client: Redis, name: string, io: Io): Promise<void> 
   }
 }
 
-/** The error of a server that refuses the login, cannot be reached, or cannot be used. */
 function explainFailure(cause: unknown, name: string, isUnreached: boolean): EvalsError {
   const message = describe(cause).replace(/\.$/, "");
   const refusal = refusals.find(({ pattern }) => pattern.test(message));
@@ -339,7 +336,6 @@ const temporary =
 /** Whether the server refuses a command for now. */
 export const isTemporary = (error: unknown): boolean => temporary.test(messageOf(error));
 
-/** Settings with which a server can lose jobs, from its answer to INFO. */
 function listWarnings(info: string): { message: string; hint: string }[] {
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? "noeviction";
   const evicts = {

@@ -29,7 +29,6 @@ import {
 } from "./connection.ts";
 
 export type WorkerOptions = Omit<Permissions, "providers"> & {
-  /** The URL of the Redis server. */
   queue: string;
   /** Maximum concurrent trials per provider. */
   concurrency: number;
@@ -45,7 +44,6 @@ const defaultProviders = ["lexical", "anthropic", "openai"] as const;
 /** How long an answer may wait for the server before the end of this process is explained, in ms. */
 const patienceMs = 2_000;
 
-/** Maximum size of a plan in bytes. */
 const maxPlanBytes = 64 * 1024 * 1024;
 
 /** A job fails after this many of its workers died. */
@@ -82,14 +80,12 @@ type Consumer = Worker & { stopRenewing(): Promise<void> };
 type End = "stopped" | "idle" | "refused";
 type Opened = { plan: Promise<OpenPlan>; inFlight: number };
 
-/** Runs the trials of all queues that this process serves. */
 class TrialWorker {
   readonly name = `${hostname()}-${process.pid}`;
   readonly #broker: Broker;
   readonly #permissions: Permissions;
   readonly #io: Io;
   readonly #plans = new Map<string, Opened>();
-  /** Runs whose trials were dropped. */
   readonly #dropped = new Set<string>();
   /** Answers that the server has not taken yet. */
   readonly #delivering = new Set<Promise<unknown>>();
@@ -248,7 +244,6 @@ class TrialWorker {
     return await openPlanHere(plan, this.#permissions, this.#io);
   }
 
-  /** Adds an answer to those of its run, without known secrets. */
   async #answer({ run }: TrialJob, field: string, text: string): Promise<void> {
     const safe = knownSecrets(this.#io.env).redact(text);
     const add = () => this.#broker.redis.eval(answerScript, 1, nameAnswers(run), field, safe);
@@ -297,7 +292,6 @@ class LostPlan extends Error {
   override readonly name = "LostPlan";
 }
 
-/** Copies an error with known secrets removed from its message, and without a stack. */
 function redactError(thrown: unknown, { env }: Io): Error {
   const error = new Error(excerpt(knownSecrets(env).redact(messageOf(thrown)), 1_000));
   error.stack = error.message;

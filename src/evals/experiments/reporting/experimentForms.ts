@@ -90,7 +90,6 @@ export function comparisonReport(report: ComparisonReport, exitCode: number): Re
   };
 }
 
-/** The headline of a report as its only verdict. */
 function leadVerdict(name: string, blocks: Blocks, exitCode: number, ms?: number): Verdict {
   const texts = blocks.slice(0, 3).flatMap((block) => {
     if (block.kind === "heading") return block.level === 1 ? [plainText(block.text)] : [];

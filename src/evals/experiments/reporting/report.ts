@@ -122,7 +122,6 @@ export function printReport(name: FormName, made: Report, io: Io): void {
   else for (const part of form.parts?.(made) ?? [form.render(made, io, folderInRepository(io.cwd))]) io.out(part);
 }
 
-/** The file of a custom reporter; undefined for a form of this program. */
 const reporterFile = (name: string) => /^custom:(.*)$/s.exec(name)?.[1];
 
 /** Throws a usage error for a custom reporter without a file, before the run that it would report is paid for. */
@@ -166,7 +165,6 @@ export async function printForm(name: string, input: RunInput & { dir: string },
 
 /** The folder under `out` with the reports of the last run, at a fixed path for CI. It is not a record. */
 const lastResult = "last-result";
-/** The files that it can contain. */
 const resultFiles = [...Object.values<Form>(forms).flatMap(({ file }) => file ?? []), "blame.md", "comment.md"];
 
 /** Writes the forms that have a file, and their copy in `last-result/`. */

@@ -158,7 +158,6 @@ export class MissTally {
   readonly #repeated = new Ranking<{ tool: string; after: "denial" | "error" }>();
   #hasFailed = false;
 
-  /** `offered`: the tools that were shown in the trial. */
   add({ turns, verdict }: Trial, offered: readonly OfferedTool[]): void {
     const calls = turns.flatMap((turn) => turn.calls.filter(({ role }) => role === undefined).map(toInner));
     for (const repeat of findRepeated(calls)) this.#repeated.add(repeat);
@@ -224,10 +223,8 @@ export class MissTally {
   }
 }
 
-/** The call inside, for a call through a dispatcher. */
 const toInner = (call: Call): Call => (call.inner ? { ...call, ...call.inner } : call);
 
-/** Calls with the tool and arguments of an earlier call that was not executed or returned an error. */
 function findRepeated(calls: readonly Call[]): { tool: string; after: "denial" | "error" }[] {
   if (calls.length < 2) return [];
   const failed = new Map<string, "denial" | "error">();
@@ -240,7 +237,6 @@ function findRepeated(calls: readonly Call[]): { tool: string; after: "denial" |
   });
 }
 
-/** Whether a description names a tool as a separate word. */
 function mentions(description: string, tool: string): boolean {
   return description.split(/[^\w.-]+/).some((word) => word.replace(/(?<!\.)\.+$/, "") === tool);
 }

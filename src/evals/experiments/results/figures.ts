@@ -82,7 +82,6 @@ export function caseMatrix(suites: readonly SuiteSummary[]): Block[] {
   });
 }
 
-/** What was expected and picked instead, in `n` trials. */
 type Confusion = { expected: string; picked: string; n: number };
 
 /** A grid of what was confused, after a column of the right picks (`right`). No block if every pick was right. */

@@ -3,7 +3,6 @@ import type { Gate } from "../../base/types/check.ts";
 import { type ExitCode, exitCodes } from "../../base/types/errors.ts";
 import { costSchema } from "../../base/types/trial.ts";
 
-/** The events that `--fail-on` can name. */
 type Happened = Exclude<Gate, "any">;
 
 /**

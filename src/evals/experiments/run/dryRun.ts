@@ -20,7 +20,6 @@ const dollars = (usd: Cost) =>
 
 type ModelPlan = DryRun["models"][number];
 
-/** `remark`: on the number of trials. */
 function renderModel(plan: ModelPlan, remark: string): string[] {
   const { model, note, trials, batched, calls, inputTokens, outputTokens, typicalUsd, costUsd } = plan;
   return [

@@ -28,7 +28,6 @@ export type RunOptions = SuiteOptions &
     json: boolean;
     accept?: boolean | undefined;
     surfaces?: boolean | undefined;
-    /** Numbers of distractors, such as `0,10,50`. */
     distractors?: string | undefined;
     reporter?: readonly string[] | undefined;
     changed?: boolean | undefined;

@@ -59,9 +59,7 @@ export function summarizer(manifest: RunManifest, dir: string) {
       tallies.get(trial.cell.suite)?.get(trial.cell.model)?.add(trial);
       if (!trial.copy) skills.add(trial);
     },
-    /** The regression check of a suite on a model, if there is one. */
     check: (suite: string, model: string) => tallies.get(suite)?.get(model)?.check,
-    /** The drift monitor of a suite on a model, if its tools are those of its baseline. */
     drift: (suite: string, model: string) => tallies.get(suite)?.get(model)?.drift,
     summary(): RunSummary {
       const suites = [...tallies.values()].flatMap((models) => [...models.values()].map((tally) => tally.summary()));

@@ -258,7 +258,6 @@ export async function findBank(
   return { bank, placebo: baseline.placebo ?? null };
 }
 
-/** The cases to certify. Throws a usage error if no case matches. */
 function selectCases(cases: readonly string[], filters: readonly string[]): string[] {
   const found = cases.filter((id) => filters.some((filter) => matchesFilter(id, filter)));
   if (found.length > 0) return found;

@@ -357,7 +357,6 @@ function testGain(
   };
 }
 
-/** The cases that look worse, by their own p. */
 function listDropped(seen: readonly SeenCase[]): NamedCase[] {
   return seen
     .map(testFall)

@@ -35,7 +35,6 @@ import type { Comparison, VariantsSummary, VariantVerdict } from "./verdict.ts";
 
 const tones: Readonly<Record<VariantsSummary["kind"], Tone>> = { adopt: "good", keep: "good", inconclusive: "warn" };
 
-/** What a command that searches for a wording adds to the report of its test. */
 type Surroundings = { command?: string; blocks?: Block[]; facts?: Fact[] };
 
 /** The report of `evals variants`: the verdict in plain words, the next step, and the evidence. `more`: of a search before it. */
@@ -246,7 +245,6 @@ function resultColumns(summary: VariantsSummary): ResultColumn[] {
   return [...(screening.length > 0 ? [screened] : []), tested];
 }
 
-/** What calls fail under new names, how to keep them, and what that costs in every request. */
 function listRenamings({ best }: VariantsSummary): string[] {
   return (best?.renamings ?? []).map(
     ({ breaks, fix, aliasTokens }) =>
@@ -309,7 +307,6 @@ function listFacts(summary: VariantsSummary, before: "search" | "screen"): Fact[
   ];
 }
 
-/** How many of the cases with a certificate any harmless edit moves. */
 function describePlacebo(placebo: VariantsSummary["placebo"], { certificates }: VariantVerdict): string | undefined {
   if (!placebo || certificates.length === 0) return undefined;
   const moved = certificates.map((one) => one.case).filter((id) => placebo.moved.includes(id));

@@ -157,7 +157,6 @@ const facts = {
   best: z.object({ name: z.string(), changes: z.array(changeSchema), renamings: z.array(renamingSchema) }).nullable(),
   calls: z.object({ made: count, missing: count, most: count }),
   kind: z.enum(["adopt", "keep", "inconclusive"]),
-  /** The wording to adopt. */
   winner: z.string().nullable(),
   exitCode: z.int(),
 };
@@ -277,7 +276,6 @@ function countBytes(tools: readonly OfferedTool[]): number {
   return new TextEncoder().encode(JSON.stringify(shown)).length;
 }
 
-/** What a wording changes, each change once, and what its other names break. */
 function describeChanges(name: string, lists: VariantsResult["lists"]) {
   const before = lists.get(incumbentArm) ?? [];
   const after = lists.get(name) ?? [];

@@ -43,7 +43,6 @@ export function interleaveArms(
   });
 }
 
-/** Parses numbers of distractors such as `0,10,50`. Returns them in ascending order, each once. */
 function parseSizes(text: string): number[] {
   const parts = text.split(",").map((part) => part.trim());
   const wrong = parts.find((part) => !/^\d{1,6}$/.test(part));

@@ -134,7 +134,6 @@ export async function warnOfSmallWindows(
   }
 }
 
-/** Tokens of the messages of a case, with its longest paraphrase. */
 function countQueryTokens({ messages, paraphrases = [] }: PlannedCase["case"]): number {
   const count = (text: string) => Math.ceil(Buffer.byteLength(text) / 4);
   const longest = Math.max(count(messages.at(-1)?.content ?? ""), ...paraphrases.map(count));

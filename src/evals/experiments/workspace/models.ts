@@ -32,7 +32,6 @@ import { version } from "./version.ts";
 
 /** How models are reached and asked. */
 export type RequestOptions = {
-  /** The folder of run records. */
   out: string;
   /** In dollars. */
   budget?: number | undefined;
@@ -53,7 +52,6 @@ export type RequestOptions = {
   /** The queue whose workers make the requests, so that no key is needed here. */
   queue?: string | undefined;
   claudePath?: string | undefined;
-  /** Reuses replies of earlier runs. */
   cache?: boolean | undefined;
   /** The folder with the cache; default: `out`. */
   cacheIn?: string | undefined;
@@ -351,7 +349,6 @@ export async function describeAvailable(
   return found.length === 0 ? "No API key is set, and no local model server runs." : `Found: ${found.join(", ")}.`;
 }
 
-/** Models in the list of a server that do not chat. */
 const noChat = /embed|rerank|whisper|tts|clip/i;
 
 /**

@@ -226,7 +226,6 @@ export function announceExecuted(names: readonly string[], io: Pick<Io, "err">):
   if (names.length > 0) io.err(printableLines(`Calls of these tools are executed: ${some(names, 20)}.`));
 }
 
-/** The names in `execute` that no tool has, as errors; none if a server could not be listed. */
 function findUnknownExecuted(opened: readonly Opened[]): Problem[] {
   if (opened.some((one) => "failure" in one)) return [];
   const listed = new Set(opened.flatMap((one) => ("source" in one ? one.source.tools.map(({ name }) => name) : [])));

@@ -43,7 +43,6 @@ export type WorkspaceOptions = SuiteOptions &
     host: HostName;
     /** Takes exactly one suite, of this name if one is given. Its server must be available. */
     only?: { suite?: string | undefined };
-    /** Also opens the surfaces of suites. */
     surfaces?: boolean | undefined;
     /** Numbers of distractors, such as `0,10,50`: each case is planned with each of them. */
     distractors?: string | undefined;
@@ -54,7 +53,6 @@ export type WorkspaceOptions = SuiteOptions &
      * the check reports that, and it is not treated as a mistake in the suite. Default: no suite has one.
      */
     isAccepted?: ((suite: Suite, models: readonly Model[], all: readonly Suite[]) => Promise<boolean>) | undefined;
-    /** Whether to open a model. Default: all. */
     isServed?: ((id: string) => boolean) | undefined;
   };
 
@@ -155,7 +153,6 @@ export function pickSuite(found: readonly Suite[], name: string | undefined): Su
   throw usageError(`This command takes one suite, but there are ${suites.length}: ${files}.`, "Name one of them.");
 }
 
-/** The ids of all models of the suites. Throws a usage error if a command for one model would get several. */
 function listModels(suites: readonly Suite[], { model, only, isServed = () => true }: WorkspaceOptions): string[] {
   const ids = [...new Set(suites.flatMap(({ models }) => models ?? [model].flat()))].filter(isServed);
   if (only && ids.length > 1)
@@ -175,7 +172,6 @@ function refuseSeveralExposures(models: readonly Model[]): void {
   );
 }
 
-/** Plans the cases and checks every expectation against the tools that it will be shown. */
 async function prepare(
   opened: readonly Opened[],
   setup: TrialSetup,

@@ -318,7 +318,6 @@ export function explanations(suite: SuiteSummary): Block {
   return details("Why trials failed", list("case", items, limits.explained));
 }
 
-/** The query of a case, or each of its paraphrases with its passes. */
 function queries({ input, paraphrases }: CaseSummary, max: number): Span[] {
   if (!paraphrases) return [{ code: `"${input}"`, max, dim: true }];
   return paraphrases.map((one) => ({ code: `${one.passed}/${one.trials} "${one.input}"`, max, dim: true }));

@@ -45,7 +45,6 @@ type CollectorOptions = { limits?: { trials: number; characters: number }; redac
 
 type Limit = (text: string) => string;
 
-/** A case on a model, and its trials by arm. */
 type CollectedCase = { suite: string; model: string; case: ManifestCase; at: number; arms: Map<string, CaseTally> };
 
 /** Collects the cases and trials of a record for its page, which holds all that failed and every n-th of the others. */
@@ -132,7 +131,6 @@ export class PageTrialCollector {
   }
 }
 
-/** The trials of a page before it is written. */
 type WrittenTrials = ReturnType<PageTrialCollector["collect"]>;
 /** A case on a model. */
 export type PageCase = WrittenTrials["cases"][number];
@@ -201,7 +199,6 @@ function limitCall({ arguments: given, inner, execution, ...call }: Call, limit:
   };
 }
 
-/** The beginning of a text, and how much is left out. */
 function limitText(text: string): string {
   const left = text.length - pageLimits.text;
   return left <= 0 ? text : `${text.slice(0, pageLimits.text)}\n… ${integer(left)} more characters on the record`;
@@ -312,7 +309,6 @@ function explainMisses(suite: SuiteSummary, isNamed: boolean): Block[] {
   return blocks.length === 0 || !isNamed ? blocks : [heading(3, `${suite.name} · ${modelLabel(suite)}`), ...blocks];
 }
 
-/** What was decided about a suite beyond its cases, with charts. */
 function verdictBlocks(suite: SuiteSummary, cases: readonly PageCase[], input: RunInput): Block[] {
   const blocks = [...comparisonBlocks(suite, input), ...armFigure(suite, cases), ...choicesFigure(suite)];
   return blocks.length === 0 ? [] : [heading(2, `${suite.name} · ${modelLabel(suite)}`), ...blocks];

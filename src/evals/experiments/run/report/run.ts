@@ -104,7 +104,6 @@ export function runDocument(input: RunInput): Block[] {
   ];
 }
 
-/** The headline, the rate of all trials, how sure that is, and what to do. */
 function leadBlocks({ summary, manifest, followUp }: RunInput): Block[] {
   const rate = overallRate(summary, manifest);
   return [
@@ -175,7 +174,6 @@ export function suiteFacts(suite: SuiteSummary, isPartial: boolean): Block {
   );
 }
 
-/** The first names of a list, and how many are left. */
 function listNames(names: readonly (readonly Span[])[], max = 12): Span[] {
   const shown = names.slice(0, max).flatMap((name, at): Span[] => [at === 0 ? "" : ", ", ...name]);
   return names.length > max ? [...shown, ` and ${integer(names.length - max)} more`] : shown;
@@ -211,7 +209,6 @@ function describeDenials({
   ];
 }
 
-/** The judge of a run, and how well it agrees with people if that was measured. */
 function judgeText({ judge }: RunSummary): string | undefined {
   if (!judge) return undefined;
   const measured = judge.figure?.replace(/^judge /, "");

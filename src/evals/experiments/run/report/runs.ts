@@ -27,7 +27,6 @@ const historyEntrySchema = z.object({
 });
 export type HistoryEntry = z.infer<typeof historyEntrySchema>;
 
-/** The runs of one suite on one model, the oldest first. */
 const historySchema = z.object({ suite: z.string(), model: z.string(), runs: z.array(historyEntrySchema) });
 export type History = z.infer<typeof historySchema>;
 
@@ -93,7 +92,6 @@ function readDrift(drift: SuiteSummary["drift"]): string | undefined {
 
 type Listed = { manifest: RunManifest; suite: ManifestSuite };
 
-/** The labels of the changes between the tools that the cases of both runs were shown, each once. */
 function listToolChanges(before: Listed, now: Listed): string[] {
   const toLists = ({ manifest: { toolsets }, suite: { cases } }: Listed) => ({ cases, toolsets });
   const changed = listChangesByCase(toLists(before), toLists(now));
