@@ -3,8 +3,9 @@ import { rm } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { cacheFolder } from "../asking/models/cache.ts";
 import { printableLines } from "../base/text/display.ts";
-import { EvalsError, type ExitCode, exitCodes, messageOf, printProblem } from "../base/types/errors.ts";
+import { type ExitCode, exitCodes, messageOf, printProblem } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
+import { incompleteError } from "../records/disk.ts";
 import { listFinishedRuns, partialFolder } from "../records/find.ts";
 import { count } from "../reports/format.ts";
 
@@ -36,10 +37,6 @@ export async function clean({ keep, dryRun, out }: CleanOptions, io: Io): Promis
 
 async function remove(folder: string): Promise<void> {
   await rm(folder, { recursive: true }).catch((error: unknown) => {
-    const message = `${folder} cannot be removed: ${messageOf(error)}.`;
-    throw new EvalsError(
-      { severity: "error", message, hint: "Check the disk and its permissions." },
-      exitCodes.incomplete,
-    );
+    throw incompleteError(`${folder} cannot be removed: ${messageOf(error)}.`, "Check the disk and its permissions.");
   });
 }

@@ -3,10 +3,11 @@ import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as z from "zod";
 import { describeFileError, makeFolder, readIfPresent, replaceFile } from "../base/files/files.ts";
+import { noTrials } from "../base/stats/counts.ts";
 import { byCodeUnit } from "../base/text/text.ts";
 import { type Baseline, baselineFormat, baselineSchema, type PlaceboResult } from "../base/types/check.ts";
 import { type Night, nightSchema } from "../base/types/drift.ts";
-import { EvalsError, exitCodes, formatIssues, type Location, messageOf, usageError } from "../base/types/errors.ts";
+import { EvalsError, formatIssues, type Location, messageOf, usageError } from "../base/types/errors.ts";
 import { allDefinitions } from "../base/types/exposure.ts";
 import {
   canonicalJson,
@@ -18,6 +19,7 @@ import {
   parseBoundedJson,
 } from "../base/types/json.ts";
 import type { RunManifest } from "../base/types/run.ts";
+import { incompleteError } from "./disk.ts";
 import { withFileLock } from "./lock.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -41,7 +43,7 @@ export function createBaseline(
   const model = manifest.models.find(({ id }) => id === modelId);
   if (!suite || !model) throw new Error(`the run ${manifest.id} does not contain ${suiteName} on ${modelId}`);
   const cases = suite.cases.map(({ id, hash, toolset }) => {
-    const { passed, trials } = counts.get(id) ?? { passed: 0, trials: 0 };
+    const { passed, trials } = counts.get(id) ?? noTrials;
     return { id, hash, passed, trials, toolset };
   });
   const hashes = [...new Set(cases.map(({ toolset }) => toolset))].sort();
@@ -111,19 +113,14 @@ const toSuitePart = (suite: string) => toFileName(suite, /[^a-z0-9_-]+/g);
 export async function readSuiteBaselines(dir: string, suite?: string): Promise<NamedBaseline[]> {
   const names = await readdir(dir).catch((): string[] => []);
   const prefix = suite === undefined ? "" : `${toSuitePart(suite)}.`;
-  const { found } = await readFiles(
-    dir,
-    names.filter((name) => name.startsWith(prefix)),
-  );
+  const own = names.filter((name) => name.startsWith(prefix));
+  const { found } = await readFiles(dir, own);
   return found.filter(({ baseline }) => suite === undefined || baseline.suite === suite);
 }
 
 export type NamedBaseline = { file: string; baseline: Baseline };
 
-async function readFiles(
-  dir: string,
-  names: readonly string[],
-): Promise<{ found: NamedBaseline[]; errors: unknown[] }> {
+async function readFiles(dir: string, names: readonly string[]) {
   const files = names
     .filter((name) => name.endsWith(".json"))
     .sort()
@@ -139,13 +136,17 @@ async function readFiles(
 
 /** Writes a baseline atomically. */
 export async function writeBaseline(file: string, baseline: Baseline): Promise<void> {
+  await writeInFolder("The baseline", file, () => replaceFile(file, `${JSON.stringify(baseline, null, 2)}\n`));
+}
+
+async function writeInFolder(what: string, file: string, write: () => Promise<void>): Promise<void> {
   try {
     await makeFolder(dirname(file));
-    await replaceFile(file, `${JSON.stringify(baseline, null, 2)}\n`);
+    await write();
   } catch (error) {
-    const message = `The baseline cannot be written: ${describeFileError(error).message}.`;
-    const hint = "Free space, or choose another folder with --baselines.";
-    throw new EvalsError({ severity: "error", message, hint, location: { file } }, exitCodes.incomplete);
+    if (error instanceof EvalsError) throw error;
+    const message = `${what} cannot be written: ${describeFileError(error).message}.`;
+    throw incompleteError(message, "Free space, or choose another folder with --baselines.", { file });
   }
 }
 
@@ -156,29 +157,24 @@ export async function readBaseline(file: string): Promise<Baseline | undefined> 
 }
 
 function parseBaseline(text: string, file: string): Baseline {
+  const refuse = (message: string, hint = acceptAgain) => usageError(message, hint, { file });
   let data: Json;
   try {
     data = JSON.parse(text) as Json;
   } catch (error) {
     throw explainSyntax(text, messageOf(error), file);
   }
-  if (isNestedDeeper(data, maxRecordDepth))
-    throw usageError("The baseline was edited by hand: it is nested too deep.", acceptAgain, { file });
-  if (!isJsonObject(data) || typeof data.format !== "string" || !data.format.startsWith("tool-evals baseline ")) {
-    throw usageError("This is not a baseline of tool-evals.", "Write baselines with `evals baseline accept`.", {
-      file,
-    });
-  }
+  if (isNestedDeeper(data, maxRecordDepth)) throw refuse("The baseline was edited by hand: it is nested too deep.");
+  if (!isJsonObject(data) || typeof data.format !== "string" || !data.format.startsWith("tool-evals baseline "))
+    throw refuse("This is not a baseline of tool-evals.", "Write baselines with `evals baseline accept`.");
   if (data.format !== baselineFormat) {
     const found = `its format is "${data.format}", this version reads "${baselineFormat}"`;
-    throw usageError(`The baseline was written by another version of tool-evals: ${found}.`, acceptAgain, { file });
+    throw refuse(`The baseline was written by another version of tool-evals: ${found}.`);
   }
-  if (data.checksum !== computeChecksum(data)) {
-    throw usageError("The baseline was edited by hand: checksum mismatch.", acceptAgain, { file });
-  }
+  if (data.checksum !== computeChecksum(data)) throw refuse("The baseline was edited by hand: checksum mismatch.");
   const parsed = baselineSchema.safeParse(data);
   if (parsed.success) return parsed.data;
-  throw usageError(`Not a baseline of this version: ${formatIssues(parsed.error)}.`, acceptAgain, { file });
+  throw refuse(`Not a baseline of this version: ${formatIssues(parsed.error)}.`);
 }
 
 /** Describes where the text is not JSON, as far as the parser reports it. */
@@ -277,18 +273,11 @@ function parseLine<S extends z.ZodType>(schema: S, line: string, location: Locat
  * that end at the same time wait for each other.
  */
 export async function writeNight(file: string, of: NightsKey, night: Night): Promise<void> {
-  try {
-    await makeFolder(dirname(file));
-    await withFileLock(file, async () => {
-      const before = (await readNights(file, of)).filter((one) => one.night !== night.night);
-      const { suite, model, baseline } = of;
-      const lines = [{ format, suite, model, baseline }, ...before, night].map((line) => `${JSON.stringify(line)}\n`);
-      await replaceFile(file, lines.join(""));
-    });
-  } catch (error) {
-    if (error instanceof EvalsError) throw error;
-    const message = `The night cannot be written: ${describeFileError(error).message}.`;
-    const hint = "Free space, or choose another folder with --baselines.";
-    throw new EvalsError({ severity: "error", message, hint, location: { file } }, exitCodes.incomplete);
-  }
+  const add = async () => {
+    const before = (await readNights(file, of)).filter((one) => one.night !== night.night);
+    const { suite, model, baseline } = of;
+    const lines = [{ format, suite, model, baseline }, ...before, night].map((line) => `${JSON.stringify(line)}\n`);
+    await replaceFile(file, lines.join(""));
+  };
+  await writeInFolder("The night", file, () => withFileLock(file, add));
 }

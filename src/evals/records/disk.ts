@@ -1,5 +1,5 @@
 import { describeFileError } from "../base/files/files.ts";
-import { EvalsError, exitCodes } from "../base/types/errors.ts";
+import { EvalsError, exitCodes, type Location } from "../base/types/errors.ts";
 
 const hints: Readonly<Record<string, string>> = {
   ENOSPC: "Free space on that disk, then run it again, with --resume if it had begun.",
@@ -20,7 +20,12 @@ export function writeError(file: string, thrown: unknown): EvalsError {
   const { code, message: reason } = describeFileError(thrown);
   const message = `${file} cannot be written: ${reason}.`;
   const hint = hints[code] ?? "Check the disk, then run it again, with --resume if it had begun.";
-  return new EvalsError({ severity: "error", message, hint }, exitCodes.incomplete);
+  return incompleteError(message, hint);
+}
+
+/** An error after which what was asked for is incomplete. */
+export function incompleteError(message: string, hint: string, location?: Location): EvalsError {
+  return new EvalsError({ severity: "error", message, hint, ...(location && { location }) }, exitCodes.incomplete);
 }
 
 /** Throws the error of work on a record file: an EvalsError as it is, any other as `writeError`. For `catch`. */

@@ -5,8 +5,8 @@ import { createRequire } from "node:module";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { EvalsError, exitCodes, usageError } from "../base/types/errors.ts";
-import { failToWrite } from "./disk.ts";
+import { type EvalsError, usageError } from "../base/types/errors.ts";
+import { failToWrite, incompleteError } from "./disk.ts";
 
 /** Locks a range of bytes of an open file without waiting; false when another open file has it. */
 export type TryLock = (fd: number, offset: number, length: number) => boolean;
@@ -28,14 +28,10 @@ export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock
   return {
     release: () => release().catch(failToWrite(file)),
     async verify() {
-      if (isInPlace() || !(await exists(file))) return;
-      throw new EvalsError(
-        {
-          severity: "error",
-          message: `The lock of the run ${dir} was removed, and another process writes the run now.`,
-          hint: "What this process has recorded is kept. Do not remove the file lock while a run is being written.",
-        },
-        exitCodes.incomplete,
+      if (isInPlace() || !(await stat(file).catch(() => undefined))) return;
+      throw incompleteError(
+        `The lock of the run ${dir} was removed, and another process writes the run now.`,
+        "What this process has recorded is kept. Do not remove the file lock while a run is being written.",
       );
     },
   };
@@ -58,12 +54,6 @@ async function refuseLinks(dir: string): Promise<void> {
       { file: join(odd.parentPath, odd.name) },
     );
 }
-
-const exists = (file: string) =>
-  stat(file).then(
-    () => true,
-    () => false,
-  );
 
 const pollMs = 20;
 
@@ -167,8 +157,5 @@ async function bindSocket(fd: number): Promise<Server | undefined> {
 function lockedError(dir: string, holder: string): EvalsError {
   const [pid] = /^\d+(?=( \d+)?$)/.exec(holder.trim()) ?? [];
   const message = `The run ${dir} is being written by ${pid === undefined ? "another process" : `process ${pid}`}.`;
-  return new EvalsError(
-    { severity: "error", message, hint: "Wait until that process has ended, or stop it." },
-    exitCodes.usage,
-  );
+  return usageError(message, "Wait until that process has ended, or stop it.");
 }

@@ -121,11 +121,9 @@ export async function recordResult(
 }
 
 /** Whether a folder contains the manifest of a run. */
-export function isRun(dir: string): Promise<boolean> {
-  return stat(join(dir, runFiles.manifest)).then(
-    (found) => found.isFile(),
-    () => false,
-  );
+export async function isRun(dir: string): Promise<boolean> {
+  const found = await stat(join(dir, runFiles.manifest)).catch(() => undefined);
+  return found?.isFile() === true;
 }
 
 /** Reads the manifest of a run. Throws a usage error that names the file if that fails. */
@@ -151,7 +149,7 @@ export async function readManifest(dir: string): Promise<RunManifest> {
     );
   }
   if (isNestedDeeper(data, maxRecordDepth))
-    throw usageError("The manifest is nested too deep.", "Restore the file, or remove its folder.", { file });
+    throw usageError("The manifest is nested too deep.", restoreOrRemove, { file });
   const parsed = runManifestSchema.safeParse(data);
   if (!parsed.success) throw invalid(parsed.error, file);
   return parsed.data;
@@ -167,12 +165,7 @@ export async function* readTrials(dir: string, run: string): AsyncGenerator<Tria
 }
 
 /** Parses each line on demand: short-lived trials cost less garbage collection. */
-function* parseLines(
-  texts: readonly string[],
-  readers: LineReaders,
-  file: string,
-  line: number,
-): Generator<JournalLine> {
+function* parseLines(texts: readonly string[], readers: LineReaders, file: string, line: number) {
   for (const text of texts) yield parseLine(text.endsWith("\r") ? text.slice(0, -1) : text, readers, file, ++line);
 }
 
@@ -224,11 +217,10 @@ async function* readChunks<T>(file: string, options: Parameters<typeof createRea
 }
 
 function readError(what: string, thrown: unknown, file: string): EvalsError {
-  return usageError(`${what} cannot be read: ${messageOf(thrown)}.`, "Restore the file, or remove its folder.", {
-    file,
-  });
+  return usageError(`${what} cannot be read: ${messageOf(thrown)}.`, restoreOrRemove, { file });
 }
 
+const restoreOrRemove = "Restore the file, or remove its folder.";
 const restoreHint = "Restore the file, or remove the line and resume the run: its trial is asked again.";
 
 /** `isOwn`: this version wrote the journal, so a line with a valid checksum has the shape of a trial. */
@@ -239,16 +231,11 @@ function parseLine(text: string, { check, texts, isOwn }: LineReaders, file: str
   try {
     data = texts.parse(text);
   } catch (thrown) {
-    if (thrown instanceof MissingTextError)
-      throw usageError("This line of the journal has a text of an earlier line, which is missing.", restoreHint, {
-        file,
-        line,
-      });
-    throw usageError(
-      "This line of the journal is not JSON.",
-      "Remove the line, which was edited by hand, and resume the run.",
-      { file, line },
-    );
+    const [message, hint] =
+      thrown instanceof MissingTextError
+        ? ["This line of the journal has a text of an earlier line, which is missing.", restoreHint]
+        : ["This line of the journal is not JSON.", "Remove the line, which was edited by hand, and resume the run."];
+    throw usageError(message, hint, { file, line });
   }
   const fault = isTooDeep(text, data) ? "This line of the journal is nested too deeply." : check(text, data);
   if (fault !== undefined) throw usageError(fault, restoreHint, { file, line });
@@ -270,10 +257,8 @@ function countSigns(text: string, sign: string): number {
 
 function invalid(error: z.ZodError, file: string, line?: number): EvalsError {
   const hint = "It was written by another version of tool-evals, or edited by hand.";
-  return usageError(`Not a run record of this version: ${formatIssues(error)}.`, hint, {
-    file,
-    ...(line && { line }),
-  });
+  const location = { file, ...(line && { line }) };
+  return usageError(`Not a run record of this version: ${formatIssues(error)}.`, hint, location);
 }
 
 /**
@@ -306,13 +291,8 @@ async function removeLeftovers(dir: string): Promise<void> {
   for (const name of await readdir(dir)) if (isLeftover(name)) await rm(join(dir, name), { force: true });
 }
 
-/** `isOwn`: this version of tool-evals wrote the journal, so lines with a valid checksum need no validation. */
-type Compaction = {
-  isOwn?: boolean;
-  keep(trial: Trial): boolean;
-  onKept(trial: Trial): void;
-  redact?: Redact;
-};
+/** `isOwn`: see `LineReaders`. */
+type Compaction = { isOwn?: boolean; keep(trial: Trial): boolean; onKept(trial: Trial): void; redact?: Redact };
 
 /**
  * Prepares the journal of a run for resuming: drops an incomplete last line and the trials that `keep` rejects, so that

@@ -4,10 +4,11 @@ import { isBatched, type PlannedCase, type PlannedCell } from "../../asking/tria
 import { type Asker, runTrial, type TrialContext } from "../../asking/trials/runTrial.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { printableLines, shellWord } from "../../base/text/display.ts";
-import { EvalsError, type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
+import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { AskedModel, Model, ModelRequest, Reply } from "../../base/types/model.ts";
 import { asksModel } from "../../base/types/suite.ts";
+import { incompleteError } from "../../records/disk.ts";
 import { lockRun } from "../../records/lock.ts";
 import { count, some } from "../../reports/format.ts";
 import { openModels, type RequestOptions } from "../workspace/models.ts";
@@ -102,23 +103,14 @@ export async function cancelBatches(resumed: Resumed | undefined, options: Reque
       const queue = new BatchQueue(model, await model.batches(), { ledger, concurrency: 1, report: () => {} });
       const result = await queue.cancel(io.signal);
       if ("kind" in result)
-        throw new EvalsError(
-          {
-            severity: "error",
-            message: `A batch of ${model.id} was not canceled: ${result.message}.`,
-            hint: "Try again, or cancel it in the provider's dashboard.",
-          },
-          exitCodes.incomplete,
+        throw incompleteError(
+          `A batch of ${model.id} was not canceled: ${result.message}.`,
+          "Try again, or cancel it in the provider's dashboard.",
         );
       canceled.push(...result);
     }
-    io.out(
-      printableLines(
-        canceled.length === 0
-          ? "No batch of this run is running."
-          : `Canceling: ${canceled.join(", ")}. Requests that were answered are charged for; --resume collects their replies.`,
-      ),
-    );
+    const what = `Canceling: ${canceled.join(", ")}. Requests that were answered are charged for; --resume collects their replies.`;
+    io.out(printableLines(canceled.length === 0 ? "No batch of this run is running." : what));
     return exitCodes.passed;
   } finally {
     await lock.release();

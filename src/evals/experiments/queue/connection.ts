@@ -6,11 +6,12 @@ import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { printableLines } from "../../base/text/display.ts";
 import { excerpt } from "../../base/text/text.ts";
 import { withoutSecrets } from "../../base/types/endpoint.ts";
-import { EvalsError, exitCodes, formatIssues, messageOf, printProblem, usageError } from "../../base/types/errors.ts";
+import { type EvalsError, formatIssues, messageOf, printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isNestedDeeper, jsonObjectSchema, parseJsonText } from "../../base/types/json.ts";
 import type { RunManifest } from "../../base/types/run.ts";
 import { type Cell, cellKey, type Trial, trialSchema } from "../../base/types/trial.ts";
+import { incompleteError } from "../../records/disk.ts";
 import { listChanges } from "../pipeline/record.ts";
 import { recordedOptionsSchema } from "../pipeline/recordedOptions.ts";
 import { version } from "../workspace/version.ts";
@@ -311,10 +312,7 @@ function explainFailure(cause: unknown, name: string, isUnreached: boolean): Eva
   const [what, hint] = isUnreached
     ? ["reached", "Start the Redis server, or correct the URL."]
     : ["used", "Correct the settings of the Redis server, or the URL."];
-  return new EvalsError(
-    { severity: "error", message: `The queue at ${name} cannot be ${what}: ${message}.`, hint },
-    exitCodes.incomplete,
-  );
+  return incompleteError(`The queue at ${name} cannot be ${what}: ${message}.`, hint);
 }
 
 const refusals = [

@@ -6,7 +6,6 @@ import { replaceFile } from "../../base/files/files.ts";
 import { knownSecrets, redactValue } from "../../base/secrets/secrets.ts";
 import type { Reporter } from "../../base/types/custom.ts";
 import {
-  EvalsError,
   type ExitCode,
   exitCodes,
   formatIssues,
@@ -18,7 +17,7 @@ import type { Io } from "../../base/types/io.ts";
 import type { RunManifest } from "../../base/types/run.ts";
 import { folderInRepository } from "../../input/parsing/folders.ts";
 import { baselineFile, readBaseline } from "../../records/baseline.ts";
-import { failToWrite, writeError } from "../../records/disk.ts";
+import { failToWrite, incompleteError, writeError } from "../../records/disk.ts";
 import { findAnyRecord } from "../../records/find.ts";
 import { recordMode } from "../../records/journal.ts";
 import { readTrials, recordResult } from "../../records/record.ts";
@@ -68,9 +67,8 @@ export async function report({ run, format, out, otlp }: ReportOptions, io: Io):
 async function isAccepted({ id, flags, suites, models }: RunManifest, { cwd }: Io): Promise<boolean> {
   const { baselines } = flags;
   if (typeof baselines !== "string" || suites.length === 0) return false;
-  const files = suites.flatMap(({ name }) =>
-    models.map((model) => baselineFile(resolve(cwd, baselines), name, model.id)),
-  );
+  const dir = resolve(cwd, baselines);
+  const files = suites.flatMap(({ name }) => models.map((model) => baselineFile(dir, name, model.id)));
   // One that cannot be read is reported where it is used.
   const found = await Promise.all(files.map((file) => readBaseline(file).catch(() => undefined)));
   return found.every((baseline) => baseline?.run === id);
@@ -146,8 +144,6 @@ export async function printForm(name: string, input: RunInput & { dir: string },
     if (!json && form) printReport(form, runReport(input), io);
     return;
   }
-  const fail = (message: string, hint: string) =>
-    new EvalsError({ severity: "error", message, hint, location: { file } }, exitCodes.incomplete);
   let text: unknown;
   let restore = () => {};
   try {
@@ -156,7 +152,7 @@ export async function printForm(name: string, input: RunInput & { dir: string },
     restore = releaseSignals();
     text = await (report as Reporter)(redactValue({ summary, manifest, dir }, io));
   } catch (error) {
-    throw fail(`The reporter failed: ${messageOf(error)}.`, `The run is recorded in ${dir}.`);
+    throw incompleteError(`The reporter failed: ${messageOf(error)}.`, `The run is recorded in ${dir}.`, { file });
   } finally {
     restore();
   }
