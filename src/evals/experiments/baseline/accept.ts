@@ -43,6 +43,7 @@ import { renderTerminal } from "../../reports/terminal.ts";
 import { listChangesByCase } from "../../servers/changes/changes.ts";
 import { comparability } from "../design/comparable.ts";
 import { readResults } from "../pipeline/record.ts";
+import { countOffered } from "../results/text.ts";
 
 /** Recommended graded trials per case. They show how the model performed; no test of a check depends on them. */
 const bank = 3;
@@ -181,18 +182,13 @@ function listWarnings({ models, git, flags }: RunManifest, suites: Summaries, gr
     const message = `"${name}" on ${model} has ${least} of ${some(few)}.`;
     return few.length > 0 ? [warning(message, hint)] : [];
   });
+  const dirty = `The run was made with changes that are not in commit ${git?.commit.slice(0, 12)}.`;
+  const again = "Commit, run and accept again if the commit should identify these tools.";
   return [
     ...leftOut.map((name) => warning(`Skipped ${name}: nothing was graded.`, "Run it again, then accept that run.")),
     ...thin,
     ...(flags.case === undefined ? [] : [warning("The run was made with --case.", "It covers no other cases.")]),
-    ...(git?.dirty
-      ? [
-          warning(
-            `The run was made with changes that are not in commit ${git.commit.slice(0, 12)}.`,
-            "Commit, run and accept again if the commit should identify these tools.",
-          ),
-        ]
-      : []),
+    ...(git?.dirty ? [warning(dirty, again)] : []),
   ];
 }
 
@@ -209,12 +205,9 @@ async function readReplaced(file: string, fresh: Baseline, io: Io): Promise<Base
 }
 
 async function show({ targets = [], baselines: dir }: BaselineOptions, io: Io): Promise<ExitCode> {
-  const found = await (targets.length > 0
-    ? Promise.all(targets.map((target) => findNamed(target, dir, io)))
-    : readAll(dir, io));
-  const texts = found
-    .flat()
-    .map((one) => renderTerminal(baselineDocument(one.baseline, relative(io.cwd, one.file)), io));
+  const named = await Promise.all(targets.map((target) => findNamed(target, dir, io)));
+  const found = targets.length > 0 ? named.flat() : await readAll(dir, io);
+  const texts = found.map((one) => renderTerminal(baselineDocument(one.baseline, relative(io.cwd, one.file)), io));
   io.out(texts.join("\n"));
   return exitCodes.passed;
 }
@@ -244,10 +237,7 @@ const describeBaseline = ({ suite, model }: Baseline) => `${suite} · ${model.id
 function contents({ cases, toolsets }: Baseline): string {
   const { passed, trials } = pool(cases);
   const { tools, skills } = listNames(toolsets);
-  const lists = [
-    ...(tools.length > 0 || skills.length === 0 ? [count(tools.length, "tool")] : []),
-    ...(skills.length > 0 ? [count(skills.length, "skill")] : []),
-  ];
+  const lists = countOffered(tools.length, skills.length);
   return [count(cases.length, "case"), ...lists, `${integer(passed)} of ${count(trials, "trial")} passed`].join(", ");
 }
 
@@ -266,6 +256,7 @@ function baselineDocument(baseline: Baseline, file: string): Block[] {
   const { git, run, acceptedAt, harness, host, node, cases, model, toolsets } = baseline;
   const commit = git && `commit ${git.commit}${git.dirty ? " with uncommitted changes" : ""}`;
   const varies = model.deterministic ? "deterministic" : "varies";
+  const rows = cases.map((one) => [one.id, rate(one)]);
   return [
     heading(1, `${describeBaseline(baseline)} · ${contents(baseline)}`),
     facts(
@@ -275,12 +266,7 @@ function baselineDocument(baseline: Baseline, file: string): Block[] {
       ["Model", `${model.kind}, ${varies}, ${JSON.stringify(model.settings)}`],
       ["Tools", some(listNames(toolsets).all, 40)],
     ),
-    table(
-      "case",
-      makeColumns(["id", "case"], ["figure", "passed"]),
-      cases.map((one) => [one.id, rate(one)]),
-      { max: unlimited },
-    ),
+    table("case", makeColumns(["id", "case"], ["figure", "passed"]), rows, { max: unlimited }),
   ];
 }
 

@@ -83,6 +83,12 @@ export function readingNote(note: string | undefined, suite: ManifestSuite): str
   return [note ?? [], open === undefined ? [] : `${open} not reviewed`].flat().join("; ") || undefined;
 }
 
+/** How many tools and skills are offered: `14 tools`, `2 skills`. */
+export function countOffered(tools: number, skills: number): string[] {
+  const ofTools = tools > 0 || skills === 0 ? [count(tools, "tool")] : [];
+  return skills > 0 ? [...ofTools, count(skills, "skill")] : ofTools;
+}
+
 /** A model with the note on how to read its results: `lexical-2 (keyword search, not a language model)`. */
 export function modelLabel({ model, note }: { model: string; note?: string | null | undefined }): string {
   return note ? `${model} (${note})` : model;
@@ -140,11 +146,8 @@ export function onlyBroke(one: CaseSummary): boolean {
 }
 
 /** Replies, calls, tokens, cost and latency. Totals over several suites have no latency. */
-export function usageText({
-  totals,
-  latencyMs,
-  batched,
-}: Pick<SuiteSummary, "totals"> & Partial<Pick<SuiteSummary, "latencyMs" | "batched">>): string {
+export function usageText(used: Pick<SuiteSummary, "totals"> & Partial<SuiteSummary>): string {
+  const { totals, latencyMs, batched } = used;
   const errors = totals.toolErrors > 0 ? ` (${count(totals.toolErrors, "tool error")})` : "";
   return [
     `${count(totals.calls, "model reply")}${batched ? ` (${integer(batched)} in batches)` : ""}`,

@@ -25,11 +25,11 @@ import {
   table,
   text,
 } from "../../../reports/document.ts";
-import { count, integer, money, share } from "../../../reports/format.ts";
+import { integer, money, share } from "../../../reports/format.ts";
 import { triggerBlocks } from "../../arms/skills.ts";
 import { caseMatrix, confusionGrid, intervalPlot, intervalRow } from "../../results/figures.ts";
 import { CaseTally } from "../../results/tally.ts";
-import { caseState, lostPhrase, modelLabel, provenance } from "../../results/text.ts";
+import { caseState, countOffered, lostPhrase, modelLabel, provenance } from "../../results/text.ts";
 import { incumbentArm } from "../../variants/verdict.ts";
 import { addCounts, missBlocks, overallRate, substitutes } from "./cases.ts";
 import { comparisonBlocks, type RunInput, runFacts, suiteFacts } from "./run.ts";
@@ -373,11 +373,7 @@ function manifestBlocks({ models, suites, toolsets }: RunManifest): Block[] {
       ]);
       const columns = makeColumns(["name", "tool"], ["text", "description", "from"]);
       const skills = tools.filter(({ origin }) => origin === "skill").length;
-      const callable = tools.filter(isCallable).length;
-      const shown = [
-        ...(callable > 0 || skills === 0 ? [count(callable, "tool")] : []),
-        ...(skills > 0 ? [count(skills, "skill")] : []),
-      ].join(" and ");
+      const shown = countOffered(tools.filter(isCallable).length, skills).join(" and ");
       return details([`${shown} shown, toolset `, { code: hash.slice(0, 12) }], table("tool", columns, rows));
     }),
   ];
