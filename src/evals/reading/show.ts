@@ -11,7 +11,7 @@ import { report } from "../experiments/reporting/report.ts";
 import type { FormName } from "../experiments/run/report/forms.ts";
 import { type History, type HistoryEntry, makeHistories, type PastRun } from "../experiments/run/report/runs.ts";
 import { matchesFilter } from "../experiments/workspace/suites.ts";
-import { findRecord, findRun, listRecords, readOrWarn, type Warn } from "../records/find.ts";
+import { findRecord, findRun, listRecords, readOrWarn } from "../records/find.ts";
 import { journalPath, readTrials } from "../records/record.ts";
 import {
   type Block,
@@ -72,10 +72,7 @@ export async function show(options: ShowOptions, io: Io): Promise<ExitCode> {
 /** Whether a target is a record and not a case: `latest`, a command, the folder of a record, or its id. */
 async function namesRecord(target: string, out: string): Promise<boolean> {
   if (["latest", "run", ...experimentCommands].includes(target) || /^\d{4}-\d\d-\d\dT/.test(target)) return true;
-  return await findRun(target, out).then(
-    () => true,
-    () => false,
-  );
+  return (await findRun(target, out).catch(() => undefined)) !== undefined;
 }
 
 type TrialOptions = Pick<ShowOptions, "trial" | "failed" | "suite" | "model" | "arm" | "limit" | "out" | "run"> & {
@@ -94,11 +91,8 @@ async function showTrials(options: TrialOptions, io: Io): Promise<ExitCode> {
   for await (const trial of readTrials(dir, manifest.id)) {
     const about = isWanted(trial);
     if (!about) continue;
-    transcripts.add({
-      trial,
-      case: about.case,
-      tools: listShown(manifest.toolsets[trial.toolset] ?? [], trial.orderSeed),
-    });
+    const tools = listShown(manifest.toolsets[trial.toolset] ?? [], trial.orderSeed);
+    transcripts.add({ trial, case: about.case, tools });
     if (!isJson) continue;
     trials.push(trial);
     characters += JSON.stringify(trial).length;
@@ -144,14 +138,11 @@ function unknownName(what: string, name: string, known: readonly string[]) {
 }
 
 /** Returns what finds the case of a trial to show: without a case or number, only of trials that did not pass. */
-function selectTrials(
-  cases: readonly SelectedCase[],
-  options: TrialOptions,
-): (trial: Trial) => SelectedCase | undefined {
+function selectTrials(cases: readonly SelectedCase[], options: TrialOptions) {
   const byKey = new Map(cases.map((one) => [JSON.stringify([one.suite, one.case.id]), one]));
   const { arm = "head", model, trial: number } = options;
   const isFailed = options.failed || (options.case === undefined && number === undefined);
-  return ({ cell, verdict }) => {
+  return ({ cell, verdict }: Trial): SelectedCase | undefined => {
     const isMeant =
       cell.arm === arm &&
       (number === undefined || cell.trial === number) &&
@@ -166,7 +157,7 @@ type HistoryOptions = Pick<ShowOptions, "suite" | "model" | "limit" | "out"> & P
 
 async function showHistory(options: HistoryOptions, io: Io): Promise<ExitCode> {
   const { suite, model, format, out } = options;
-  const histories = await readHistories(resolve(io.cwd, out), options, printProblem(io));
+  const histories = await readHistories(options, io);
   if (histories.length === 0)
     throw usageError(
       `There is no finished run${suite || model ? " of this suite and model" : ""} under ${out} that can be read.`,
@@ -178,17 +169,14 @@ async function showHistory(options: HistoryOptions, io: Io): Promise<ExitCode> {
   return exitCodes.passed;
 }
 
-async function readHistories(
-  out: string,
-  { suite, model, limit }: Pick<HistoryOptions, "suite" | "model" | "limit">,
-  warn?: Warn,
-): Promise<History[]> {
+async function readHistories({ suite, model, limit, out }: HistoryOptions, io: Io): Promise<History[]> {
+  const warn = printProblem(io);
   const isSuite = (name: string) => suite?.includes(name) ?? true;
   const isModel = (id: string) => model?.some((named) => isModelNamed(named, id)) ?? true;
   const isWanted = ({ suites, models, finishedAt }: RunManifest) =>
     finishedAt !== undefined && suites.some(({ name }) => isSuite(name)) && models.some(({ id }) => isModel(id));
   const runs: PastRun[] = [];
-  for await (const { dir, manifest } of listRecords("run", out, warn)) {
+  for await (const { dir, manifest } of listRecords("run", resolve(io.cwd, out), warn)) {
     if (!isWanted(manifest)) continue;
     const results = await readOrWarn(readResults(dir, manifest), warn);
     const suites = results?.summary().suites.filter((one) => isSuite(one.name) && isModel(one.model)) ?? [];
@@ -201,12 +189,9 @@ async function readHistories(
 function historyDocument(histories: readonly History[]): Block[] {
   const [before, last] = histories[0]?.runs.slice(-2) ?? [];
   const fell = histories.filter((one) => (change(one) ?? 0) < 0);
+  const title = `${count(histories.length, "history")}: ${some(histories.map(describeTrend), 3)}`;
   return [
-    heading(
-      1,
-      `${count(histories.length, "history")}: ${some(histories.map(describeTrend), 3)}`,
-      fell.length > 0 ? "warn" : "good",
-    ),
+    heading(1, title, fell.length > 0 ? "warn" : "good"),
     text(
       "How sure: rates are means over cases with 95% intervals; a difference between two runs is no verdict.",
       before && last

@@ -66,12 +66,10 @@ export class Transcripts {
       ];
     const more = this.#others.size;
     const transcripts = count(this.#shown.size + more, "different transcript");
+    const result = failed > 0 ? `${integer(failed)} did not pass` : trials > 1 ? "all passed" : "passed";
+    const title = `${count(trials, "trial")} of ${some([...this.#cases], 3)}: ${result}`;
     return [
-      heading(
-        1,
-        `${count(trials, "trial")} of ${some([...this.#cases], 3)}: ${failed > 0 ? `${integer(failed)} did not pass` : trials > 1 ? "all passed" : "passed"}`,
-        failed > 0 ? "bad" : "good",
-      ),
+      heading(1, title, failed > 0 ? "bad" : "good"),
       text(
         `This is what the run ${run} recorded: ${transcripts} in ${count(trials, "trial")}.`,
         failed > 0
@@ -199,10 +197,8 @@ function compareArguments(expected: JsonObject, given: JsonObject, checks: reado
   const names = [...new Set([...Object.keys(expected), ...Object.keys(given)])];
   return names.map((name): TableRow => {
     const [wanted, got] = [own(expected, name), own(given, name)];
-    const check = checks.find(
-      ({ what }) => what.endsWith(`args.${name}`) || what.endsWith(`args[${JSON.stringify(name)}]`),
-    );
-    const isWrong = check?.met === "no";
+    const ends = [`args.${name}`, `args[${JSON.stringify(name)}]`];
+    const check = checks.find(({ what }) => ends.some((end) => what.endsWith(end)));
     const mark = check ? { mark: checkMarks[check.met] } : "";
     const cells = [
       wanted === undefined ? "~" : mark,
@@ -210,7 +206,7 @@ function compareArguments(expected: JsonObject, given: JsonObject, checks: reado
       { code: describeExpected(wanted), max: 300 },
       { code: describeValue(got), max: 300 },
     ];
-    return { cells, ...(isWrong && { tone: "bad" as const }) };
+    return { cells, ...(check?.met === "no" && { tone: "bad" as const }) };
   });
 }
 
@@ -235,15 +231,9 @@ function showResult(execution: Call["execution"]): Inline[] {
 
 function listUnmet(checks: readonly Assertion[]): Block[] {
   const open = checks.filter(({ met }) => met !== "yes");
-  if (open.length === 0) return [];
-  return [
-    text(
-      ...open.map(
-        (one): Inline => [
-          ...[{ mark: checkMarks[one.met] }, " ", verbatim(describeFailure(one))],
-          ...(one.evidence === undefined ? [] : [" (quoted: ", verbatim(one.evidence), ")"]),
-        ],
-      ),
-    ),
-  ];
+  const lines = open.map((one): Inline => {
+    const quoted = one.evidence === undefined ? [] : [" (quoted: ", verbatim(one.evidence), ")"];
+    return [{ mark: checkMarks[one.met] }, " ", verbatim(describeFailure(one)), ...quoted];
+  });
+  return lines.length === 0 ? [] : [text(...lines)];
 }

@@ -129,9 +129,9 @@ export function text(...lines: readonly (Inline | undefined)[]): Block {
 }
 
 /** Blocks under a heading, or no blocks if all of them are empty. */
-export function section(title: Inline, blocks: Blocks, tone?: Tone): Block[] {
+export function section(title: Inline, blocks: Blocks): Block[] {
   const full = blocks.filter(hasContent);
-  return full.length === 0 ? [] : [heading(3, title, tone), ...full];
+  return full.length === 0 ? [] : [heading(3, title), ...full];
 }
 
 /** The columns of a table, in groups of one kind. */

@@ -145,11 +145,8 @@ const maxResults = 5_000;
  * beyond 5,000, findings are only counted. `folder`: the path of the working directory in the repository, from whose root
  * readers resolve files. Does not throw.
  */
-export function findingSarif(
-  { findings, problems, rules, exitCode }: FindingList,
-  version: string,
-  folder = "",
-): string {
+export function findingSarif(list: FindingList, version: string, folder = ""): string {
+  const { findings, problems, rules, exitCode } = list;
   const inRepository = <P extends Location>(location: P): P =>
     location.file === undefined ? location : { ...location, file: fromRoot(location.file, folder) };
   const all = [...worstFirst(findings), ...findings.filter((one) => one.suppressed !== undefined)];

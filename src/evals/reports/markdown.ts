@@ -110,11 +110,8 @@ function cell(one: TableCell, kind: string | undefined): string {
 function listItem(item: Inline | Item, max: number): string {
   if (!isItem(item)) return `- ${line(item)}`;
   const { shown, more } = limitList(item.items ?? [], Math.min(max, 5), item.noun ?? "line");
-  const below = [
-    ...shown.map(line),
-    ...(more ? [more] : []),
-    ...(item.command ? [code(`$ ${item.command}`, 1000)] : []),
-  ];
+  const command = item.command ? [code(`$ ${item.command}`, 1000)] : [];
+  const below = [...shown.map(line), ...(more ? [more] : []), ...command];
   return [`- ${line(item.text)}`, ...below.map((one) => `  - ${one}`)].join("\n");
 }
 

@@ -120,19 +120,14 @@ class Screen {
   #heading({ text, tone }: Extract<Block, { kind: "heading" }>): string[] {
     const segments = this.#segments(text);
     const paint = tone ? tonePaint[tone] : "bold";
-    return this.#wrapped(
-      segments.some((one) => one.paint) ? segments : segments.map((one) => ({ ...one, paint })),
-      0,
-      2,
-    );
+    const painted = segments.some((one) => one.paint) ? segments : segments.map((one) => ({ ...one, paint }));
+    return this.#wrapped(painted, 0, 2);
   }
 
   #list({ items, max = 12, noun }: Extract<Block, { kind: "list" }>): string[] {
     const { shown, more } = limitList(items, max, noun);
-    return [
-      ...shown.flatMap((item) => (isItem(item) ? this.#item(item) : this.#lines(item, 2))),
-      ...this.#more(more, 2),
-    ];
+    const listed = shown.flatMap((item) => (isItem(item) ? this.#item(item) : this.#lines(item, 2)));
+    return [...listed, ...this.#more(more, 2)];
   }
 
   #item({ text, items = [], max = 12, noun = "line", command }: Item): string[] {
@@ -228,15 +223,11 @@ class Screen {
     const isOut = (at: number) => head[at]?.kind === "aside" && isCrowded(widths[at] ?? 0, at, cells);
     if (head.some((_, at) => isOut(at))) {
       const kept = <T>(all: readonly T[]) => all.filter((_, at) => !isOut(at));
-      return this.#grid(
-        kept(head),
-        rows.map((row) => ({ ...row, cells: kept(row.cells) })),
-      );
+      const narrower = rows.map((row) => ({ ...row, cells: kept(row.cells) }));
+      return this.#grid(kept(head), narrower);
     }
     const table = new CliTable({
-      head: head.map((column) =>
-        this.#paint("dim", cut(column.head, widths[head.indexOf(column)] ?? 0, this.#ellipsis)),
-      ),
+      head: head.map((column, at) => this.#paint("dim", cut(column.head, widths[at] ?? 0, this.#ellipsis))),
       colWidths: widths.map((width) => width + gap),
       style: { head: [], border: [], compact: true, "padding-left": 0, "padding-right": gap },
       chars: noFrame,
@@ -279,23 +270,9 @@ function isCrowded(width: number, at: number, cells: readonly { lines: string[] 
 const gap = 2;
 /** A longer id loses its middle. */
 const maxIdLines = 4;
-const noFrame = {
-  top: "",
-  "top-mid": "",
-  "top-left": "",
-  "top-right": "",
-  bottom: "",
-  "bottom-mid": "",
-  "bottom-left": "",
-  "bottom-right": "",
-  left: "",
-  "left-mid": "",
-  mid: "",
-  "mid-mid": "",
-  right: "",
-  "right-mid": "",
-  middle: "",
-};
+const sides = ["top", "bottom"].flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`]);
+const lines = ["left", "left-mid", "mid", "mid-mid", "right", "right-mid", "middle"];
+const noFrame = Object.fromEntries([...sides, ...lines].map((name) => [name, ""]));
 
 function fitLines(lines: readonly string[], room: number): readonly string[] {
   const whole = lines.join(", ");
@@ -308,10 +285,7 @@ function columnWidths(head: readonly Column[], cells: readonly { lines: string[]
   );
   const isFixed = (at: number) => head[at]?.kind === "figure";
   const fixed = natural.reduce((sum, width, at) => sum + (isFixed(at) ? width : 0), 0);
-  const fitted = narrowColumns(
-    natural.filter((_, at) => !isFixed(at)),
-    total - fixed,
-    6,
-  );
+  const flexible = natural.filter((_, at) => !isFixed(at));
+  const fitted = narrowColumns(flexible, total - fixed, 6);
   return natural.map((width, at) => (isFixed(at) ? width : (fitted.shift() ?? width)));
 }
