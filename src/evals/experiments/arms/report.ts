@@ -220,9 +220,6 @@ function choicesTable(arms: readonly ArmSummary[], choices: ArmsSummary["choices
 function behaviorsTable({ arms, behaviors = [] }: ArmsSummary): Block {
   const rows = behaviors.map(({ case: id, text: sentence, met }) => [id, sentence, ...met.map(ratio)]);
   const names = arms.map(({ name }) => name);
-  return table(
-    "behavior",
-    makeColumns(["id", "case"], ["name", "expected behavior (met)"], ["figure", ...names]),
-    rows,
-  );
+  const columns = makeColumns(["id", "case"], ["name", "expected behavior (met)"], ["figure", ...names]);
+  return table("behavior", columns, rows);
 }

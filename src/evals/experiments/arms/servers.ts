@@ -98,6 +98,7 @@ export class ServersTally {
   #describeServer({ name, failure }: { name: string; failure?: string | undefined }, rows: [string | null, Row][]) {
     const row = this.#rows.get(name) ?? new Row();
     const { passed, trials } = row.graded;
+    const lost = sumOf(row.lost.values(), ({ n }) => n);
     const others = rows.filter(([owner]) => owner !== name).map(([, one]) => one);
     const listed = this.#list().filter((tool) => tool.server === name);
     const tools = listed.filter(isCallable);
@@ -109,10 +110,7 @@ export class ServersTally {
       tokens: countListTokens([...tools, ...instructions]),
       cases: [...this.#owners.values()].filter((owner) => owner === name).length,
       right: estimateShare(passed, trials),
-      lost: estimateShare(
-        sumOf(row.lost.values(), ({ n }) => n),
-        trials,
-      ),
+      lost: estimateShare(lost, trials),
       ownTool: row.ownTool,
       noTool: row.noTool,
       broken: row.broken,

@@ -1,4 +1,5 @@
 import { getOrAdd } from "../../base/collections.ts";
+import { byCodeUnit } from "../../base/text/text.ts";
 import type { AboutSkills, RunSummary, SkillsSummary } from "../../base/types/run.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { type Block, makeColumns, section, table, text } from "../../reports/document.ts";
@@ -32,9 +33,7 @@ export class SkillTally {
   summary(model: string): SkillsSummary | undefined {
     const shown = [...this.#counts].filter(([name, counts]) => this.#named.has(name) || counts.falsePositives > 0);
     if (shown.length === 0) return undefined;
-    const byExpected = (a: { expected: string }, b: { expected: string }) =>
-      a.expected < b.expected ? -1 : Number(a.expected > b.expected);
-    const loaded = this.#loaded.ranked().sort(byExpected);
+    const loaded = this.#loaded.ranked().sort((a, b) => byCodeUnit(a.expected, b.expected));
     const skills = shown
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, counts]) => ({

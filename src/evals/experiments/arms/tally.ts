@@ -204,19 +204,9 @@ export class ArmsTally {
     const alwaysAlike = this.#isDeterministic;
     // With and without a skill the model is shown other lists, so trials of one number are no pairs.
     const samePairs = this.#compared.axis !== "skill";
-    const decide = (one: ArmTally, other: ArmTally) => {
-      const record = joinRecords(one, other);
-      const { seed } = this.#manifest;
-      return compareRecords({
-        cases,
-        record,
-        samePairs,
-        alwaysAlike,
-        seed,
-        withReach: false,
-        families: comparisons,
-      });
-    };
+    const { seed } = this.#manifest;
+    const setup = { cases, samePairs, alwaysAlike, seed, withReach: false, families: comparisons };
+    const decide = (one: ArmTally, other: ArmTally) => compareRecords({ ...setup, record: joinRecords(one, other) });
     const [down, up] = [decide(base, head), decide(head, base)];
     const sumChosen = ({ chosenByCase }: ArmTally) => pool(cases.flatMap((id) => chosenByCase.get(id)?.counts() ?? []));
     const notAsked = [...inBase].filter((id) => !cases.includes(id)).sort();

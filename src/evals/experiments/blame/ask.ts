@@ -28,7 +28,7 @@ import {
   runExperiment,
   withExperiment,
 } from "../pipeline/experiment.ts";
-import type { AskOptions, GetToolset } from "../pipeline/pipeline.ts";
+import type { AskOptions } from "../pipeline/pipeline.ts";
 import { type OpenRecord, readResults } from "../pipeline/record.ts";
 import { type RecordedOptions, type Resumed, readRecorded, recallOptions } from "../pipeline/recordedOptions.ts";
 import { recordExperiment } from "../reporting/report.ts";
@@ -139,10 +139,7 @@ async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, i
   const design = blameCases(cases, { seed, deterministic: model.deterministic, ...requests });
   const asked = {
     cases: planned,
-    arms:
-      (arm: string): GetToolset =>
-      (planned) =>
-        makeList(arm, suspects.get(planned.case.id)),
+    arms: (arm: string) => (one: PlannedCase) => makeList(arm, suspects.get(one.case.id)),
     design,
     setup: { from, cases: cases.map(({ case: id, changed }) => ({ case: id, changed })) },
   };
@@ -153,7 +150,7 @@ async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, i
     known,
     changes: changes.map((change) => ({ id: change.id, ...pickTexts(change) })),
   }));
-  const stops = {
+  const why = {
     budget: "the budget is spent",
     stopped: finished.why,
     cancelled: "interrupted",
@@ -165,7 +162,7 @@ async function answer(question: BlameQuestion, workspace: ExperimentWorkspace, i
     searched,
     finished.kind === "decided"
       ? { verdict: finished.verdict }
-      : { stopped: stops[finished.end], made: finished.manifest.totals?.trials ?? 0 },
+      : { stopped: why[finished.end], made: finished.manifest.totals?.trials ?? 0 },
   );
   await recordExperiment(finished, report, io);
   const stopped = finished.kind === "stopped" ? finished.stopCode : undefined;
@@ -371,10 +368,9 @@ async function readBaselineQuestion(
     recorded: {},
     identity: toComparedRun(baseline),
     cases: new Map(
-      cases.map(({ id, passed, trials, toolset }) => [
-        id,
-        { base: toolsets[toolset], known: { old: { passed, trials } } },
-      ]),
+      cases.map(({ id, passed, trials, toolset }) => {
+        return [id, { base: toolsets[toolset], known: { old: { passed, trials } } }];
+      }),
     ),
   };
 }

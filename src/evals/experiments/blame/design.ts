@@ -70,10 +70,8 @@ function* blameGroup(
   const unknown = group.filter((one) => !one.known.new);
   if (deterministic && (changed.length > 1 || unknown.length > 0))
     return { cases: yield* playTogether(group.map((one) => blameCertain(record, one.case, changed))), tests: [] };
-  const arm = blameArm(
-    "measure",
-    changed.map(() => true),
-  );
+  const allNew = changed.map(() => true);
+  const arm = blameArm("measure", allNew);
   const spans = unknown.map((one) => ({ case: one.case, arms: [arm], from: 1, to: measuring }));
   const schedule = new OrderSchedule({ cases: group.map((one) => one.case), ...orders });
   if (spans.length > 0) yield* schedule.bring(record, spans, 1);

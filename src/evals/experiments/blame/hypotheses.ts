@@ -27,16 +27,13 @@ const randomMasks = 10;
 /** All hypotheses about this many changed descriptions, with their prior probabilities. */
 export function listHypotheses(changed: number): Hypothesis[] {
   const indices = Array.from({ length: changed }, (_, i) => i);
+  const singles = indices.map((i) => [i]);
   const pairs = indices.flatMap((a) => indices.slice(a + 1).map((b) => [a, b]));
   const share = (kind: Hypothesis["kind"], weight: number, sets: number[][]) =>
     sets.map((members) => ({ kind, members, prior: weight / sets.length }));
   const all = [
     ...share("none", weights.none, [[]]),
-    ...share(
-      "single",
-      weights.single,
-      indices.map((i) => [i]),
-    ),
+    ...share("single", weights.single, singles),
     ...(["or", "and", "add"] as const).flatMap((kind) => share(kind, weights.pairs, pairs)),
   ];
   const sum = sumOf(all, ({ prior }) => prior);

@@ -119,18 +119,16 @@ export async function planChecks(
   for (const plan of compared) plan.families = Math.max(1, tested.length);
   const watched = [...plans.values()].flat().flatMap((plan) => (plan.kind === "unchanged" && plan.drift) || []);
   for (const drift of watched) drift.families = watched.length;
-  if (options.nightly && watched.length === 0) {
-    if (compared.length > 0)
-      warn(
-        "--nightly: the tools are no longer those of the baseline, so they are checked, and no night is added.",
-        "Accept a new baseline; later nights are compared with it.",
-      );
-    else
-      warn(
-        "--nightly: there is nothing to watch, because no model can drift or no run can be compared.",
-        "See the report.",
-      );
-  }
+  if (options.nightly && watched.length === 0 && compared.length > 0)
+    warn(
+      "--nightly: the tools are no longer those of the baseline, so they are checked, and no night is added.",
+      "Accept a new baseline; later nights are compared with it.",
+    );
+  else if (options.nightly && watched.length === 0)
+    warn(
+      "--nightly: there is nothing to watch, because no model can drift or no run can be compared.",
+      "See the report.",
+    );
   return { plans, toolsets };
 }
 
@@ -246,20 +244,13 @@ async function planCheck(
     if (accepted || hash === undefined) return accepted !== undefined;
     return preflight(one, { hash, tools }, suite.execute).every(({ severity }) => severity !== "error");
   });
-  const name = (what: string, some: typeof all) =>
-    some.length > 0 && notes.push(`${what}: ${some.map(({ planned }) => planned.case.id).join(", ")}`);
-  name(
-    "Added or reworded since the baseline, and asked on both lists",
-    comparable.filter(({ accepted }) => !accepted),
-  );
-  name(
-    "Without a graded trial in the baseline (not compared)",
-    asked.filter((one) => !graded.includes(one)),
-  );
-  name(
-    "Not possible with the tools of the baseline (not compared)",
-    graded.filter((one) => !comparable.includes(one)),
-  );
+  const named = {
+    "Added or reworded since the baseline, and asked on both lists": comparable.filter(({ accepted }) => !accepted),
+    "Without a graded trial in the baseline (not compared)": asked.filter((one) => !graded.includes(one)),
+    "Not possible with the tools of the baseline (not compared)": graded.filter((one) => !comparable.includes(one)),
+  };
+  for (const [what, some] of Object.entries(named))
+    if (some.length > 0) notes.push(`${what}: ${some.map(({ planned }) => planned.case.id).join(", ")}`);
   return {
     kind: "compare",
     model: model.id,

@@ -280,12 +280,10 @@ class PlayedCheck {
   #judge(look: number, trials: number): Look {
     const tallies = this.#cases.map((one) => one.tally(trials));
     const exist = Math.max(...this.#cases.map(({ id }) => this.#schedule.countOrders(id)));
-    const [pass, selection] = rates.map((rate) =>
-      designEffect(
-        this.#cases.map((one) => one.ordered(rate, trials)),
-        exist,
-      ),
-    );
+    const [pass, selection] = rates.map((rate) => {
+      const ordered = this.#cases.map((one) => one.ordered(rate, trials));
+      return designEffect(ordered, exist);
+    });
     const effects = { pass: pass?.effect ?? 1, selection: selection?.effect ?? 1 };
     const suite = judgeSuite(tallies, this.#setup.margin, this.#plan.z, { effects });
     const orders = { count: pass?.orders ?? 0, exist, effect: Math.max(effects.pass, effects.selection) };
@@ -414,13 +412,15 @@ class PlayedCheck {
       cases.map((one) => one.describe(test(one.tally()))).toSorted((a, b) => a.p - b.p);
     if (decision.kind === "regressed") {
       const flagged = name(this.#hits, fallP);
-      const rose = name(
-        this.#cases.filter((one) => this.#hasRisen(one)),
-        riseP,
-      );
+      const risen = this.#cases.filter((one) => this.#hasRisen(one));
       const isSelection =
         decision.by === "suite" ? now.suite.rate === "selection" : flagged.every((one) => one.selected);
-      return conclude(figures, { ...decision, rate: isSelection ? "selection" : "pass", flagged, rose });
+      return conclude(figures, {
+        ...decision,
+        rate: isSelection ? "selection" : "pass",
+        flagged,
+        rose: name(risen, riseP),
+      });
     }
     const { pass } = now.suite.drops;
     // More pairs are not recommended if something else rules out NO REGRESSION anyway.
@@ -461,12 +461,13 @@ class PlayedCheck {
     const { cases, margin, families, trials: cap } = this.#setup;
     const suspects = this.#cases.filter((one) => !one.hasFallen && isSignificant(one.test.p, shownAt));
     const resent = this.#countResent();
+    const asked = this.#cases.map((one) => one.asked);
     return {
       method: "pairs",
       look,
       looks: looks.length,
       trials,
-      tested: Math.min(...this.#cases.map(({ asked }) => asked)),
+      tested: Math.min(...asked),
       cap,
       margin,
       families,
@@ -479,12 +480,7 @@ class PlayedCheck {
       missing: missingAnswers(tallies),
       ...(resent && { resent }),
       reach: this.#setup.withReach === false ? null : simulateReach(tallies, this.#plan, look, this.#setup.seed),
-      calls: countCalls(
-        this.#record,
-        cases,
-        trials,
-        this.#cases.map(({ asked }) => asked),
-      ),
+      calls: countCalls(this.#record, cases, trials, asked),
     };
   }
 }

@@ -153,8 +153,6 @@ export function wordingsP(cases: readonly PlayedCase[], pairs: number, rate: Rat
   });
   const half = Float64Array.of(0.5, 0.5);
   const flips = drops.filter((drop) => drop !== 0).map((drop) => ({ scores: [0, Math.abs(drop)], masses: half }));
-  return tailOfSum(
-    flips,
-    sumOf(drops, (drop) => Math.max(0, drop)),
-  );
+  const fallen = sumOf(drops, (drop) => Math.max(0, drop));
+  return tailOfSum(flips, fallen);
 }

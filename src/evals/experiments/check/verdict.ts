@@ -135,17 +135,8 @@ export function summarizeCheck(
 function describeStopped({ cases, cap, margin, families }: ComparePlan, look: number, record: TrialRecord) {
   const ids = cases.map(({ id }) => id);
   const figures = {
-    ...{
-      method: "pairs" as const,
-      look,
-      looks: look,
-      trials: 0,
-      tested: 0,
-      cap,
-      margin,
-      families,
-      cases: cases.length,
-    },
+    ...({ method: "pairs", look, looks: look, trials: 0, tested: 0 } as const),
+    ...{ cap, margin, families, cases: cases.length },
     net: null,
     selection: null,
     canFall: { pass: ids.length, selection: ids.length },
@@ -159,11 +150,8 @@ function describeStopped({ cases, cap, margin, families }: ComparePlan, look: nu
 }
 
 /** The events of `--fail-on` that a verdict stands for. A suite that dropped is one whichever test ended the check. */
-export function readEvents({
-  kind,
-  suite,
-  method,
-}: Pick<ComparedCheck, "kind" | "suite" | "method">): Exclude<Gate, "any">[] {
+export function readEvents(check: Pick<ComparedCheck, "kind" | "suite" | "method">): Exclude<Gate, "any">[] {
+  const { kind, suite, method } = check;
   if (method === "placebo") return [];
   switch (kind) {
     case "regressed":

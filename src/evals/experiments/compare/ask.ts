@@ -70,30 +70,23 @@ export async function compareRecords(
   return { report, exitCode };
 }
 
+type Pair = [ComparedRecord, ComparedRecord];
+
 /** Pairs the suites and models that both have; if there are none, each with the nearest, to report what differs. */
-function pairSides(
-  base: readonly ComparedRecord[],
-  head: readonly ComparedRecord[],
-): [ComparedRecord, ComparedRecord][] {
-  const same = head.flatMap((b) =>
-    base
-      .filter((a) => a.suite === b.suite && isSameModel(nameModel(a), nameModel(b)))
-      .map((a): [ComparedRecord, ComparedRecord] => [a, b]),
-  );
+function pairSides(base: readonly ComparedRecord[], head: readonly ComparedRecord[]): Pair[] {
+  const isSame = (a: ComparedRecord, b: ComparedRecord) =>
+    a.suite === b.suite && isSameModel(nameModel(a), nameModel(b));
+  const same = head.flatMap((b) => base.filter((a) => isSame(a, b)).map((a): Pair => [a, b]));
   if (same.length > 0) return same;
-  return head.flatMap((b) => {
+  return head.flatMap((b): Pair[] => {
     const nearest = base.find((a) => a.suite === b.suite) ?? base.find((a) => a.model === b.model) ?? base[0];
-    return nearest ? [[nearest, b] satisfies [ComparedRecord, ComparedRecord]] : [];
+    return nearest ? [[nearest, b]] : [];
   });
 }
 
 const nameModel = ({ model: id, repliedBy }: ComparedRecord) => ({ id, repliedBy });
 
-function unpaired(
-  name: string,
-  sides: readonly ComparedRecord[],
-  pairs: readonly [ComparedRecord, ComparedRecord][],
-): string[] {
+function unpaired(name: string, sides: readonly ComparedRecord[], pairs: readonly Pair[]): string[] {
   const paired = new Set<ComparedRecord>(pairs.flat());
   return sides.filter((side) => !paired.has(side)).map(({ suite, model }) => `Only in ${name}: ${suite} on ${model}`);
 }

@@ -85,12 +85,7 @@ export type AlikeAnswers = { grade: 0 | 1 | 2; trials: number };
  * grades are equal, or no request was repeated. A low value shows that the model is deterministic.
  */
 export function lnAgreement(requests: readonly AlikeAnswers[]): number {
-  const counts = [0, 1, 2].map((grade) =>
-    sumOf(
-      requests.filter((one) => one.grade === grade),
-      (one) => one.trials,
-    ),
-  );
+  const counts = [0, 1, 2].map((grade) => sumOf(requests, (one) => (one.grade === grade ? one.trials : 0)));
   const [n0 = 0, n1 = 0, n2 = 0] = counts;
   const all = n0 + n1 + n2;
   if (counts.includes(all) || requests.length === all) return 0;

@@ -227,11 +227,7 @@ export function listFlips(tallies: readonly PairTally[]): ComparedCheck["flips"]
 /** The pairs of a count that differ in a rate. */
 export const differ =
   (rate: Rate) =>
-  ({ down, up, pairs }: PairCount) => ({
-    down: countDiffering(down, rate),
-    up: countDiffering(up, rate),
-    pairs,
-  });
+  ({ down, up, pairs }: PairCount) => ({ down: countDiffering(down, rate), up: countDiffering(up, rate), pairs });
 
 /**
  * What the suite came to at one look. `down`, `up`: pairs that differ in the rate that the test names. `drops`: the mean

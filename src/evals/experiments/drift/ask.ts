@@ -34,6 +34,7 @@ export async function planDrift(
   const changed = cases.map((planned) => planned.case).filter(({ id }) => !isSame.has(id));
   const renamed = Object.fromEntries(changed.map(({ id, hash }) => [id, `${id}#${hash.slice(0, 8)}`]));
   const nights = nightsFile(file);
+  const key = { suite: baseline.suite, model: baseline.model.id, alias: model.id, baseline: baseline.run };
   return {
     file: nights,
     baseline: {
@@ -49,12 +50,7 @@ export async function planDrift(
     ...(correlation !== undefined && { correlation }),
     bank: Object.fromEntries(bank.map(({ id, passed, trials }) => [id, `${passed}/${trials}`])),
     ...(changed.length > 0 && { renamed }),
-    nights: await readNights(nights, {
-      suite: baseline.suite,
-      model: baseline.model.id,
-      alias: model.id,
-      baseline: baseline.run,
-    }),
+    nights: await readNights(nights, key),
   };
 }
 

@@ -100,9 +100,8 @@ function nameAlarm({ cases, change, direction }: Alarm): string {
   if (cases.length === 0) return `all cases a little ${direction}, ${points(change)} on average`;
   const list = (way: "up" | "down") => cases.filter((one) => one.direction === way).map((one) => one.case);
   const [fell, rose] = [list("down"), list("up")];
-  return [...(fell.length > 0 ? [`${some(fell)} fell`] : []), ...(rose.length > 0 ? [`${some(rose)} rose`] : [])].join(
-    ", ",
-  );
+  const parts = [fell.length > 0 ? `${some(fell)} fell` : "", rose.length > 0 ? `${some(rose)} rose` : ""];
+  return parts.filter((part) => part !== "").join(", ");
 }
 
 function driftReason(drift: DriftSummary): string {

@@ -126,7 +126,7 @@ export function suiteScore(
 ): Score & { direction: "up" | "down" } {
   const U = new Float64Array(count);
   const V = new Float64Array(count);
-  for (const { bank, nights } of cases) addSplits(U, V, bank, nights, count);
+  for (const history of cases) addSplits(U, V, history, count);
   let value = weightOfNone(count);
   let best = { term: -1, likeliest: 0, direction: "down" as "up" | "down" };
   for (let v = 1; v <= count; v++) {
@@ -147,13 +147,7 @@ export function suiteScore(
 }
 
 /** Adds one case's score and information at every split to U and V. */
-function addSplits(
-  U: Float64Array,
-  V: Float64Array,
-  bank: CaseHistory["bank"],
-  nights: CaseHistory["nights"],
-  count: number,
-): void {
+function addSplits(U: Float64Array, V: Float64Array, { bank, nights }: CaseHistory, count: number): void {
   const before = pool(bank);
   const all = { ...before };
   for (let v = 1; v <= count; v++) addWhole(all, nights[v - 1]);

@@ -192,14 +192,11 @@ async function writePatch(
 ): Promise<void> {
   const { patch, left } = await makePatch(changes, [options.out, options.baselines], io);
   if (patch !== "") await writeOutput(resolve(io.cwd, file), patch, io);
+  const byHand = `To change by hand, as the old text does not stand exactly once in the sources, or the new one needs quotes: ${some(left, 12)}.`;
   const lines = [
     ...patch.split("\n").slice(0, -1),
     patch === "" ? "No source can be patched." : `Wrote ${file}. Read it, then: git apply ${file}`,
-    ...(left.length > 0
-      ? [
-          `To change by hand, as the old text does not stand exactly once in the sources, or the new one needs quotes: ${some(left, 12)}.`,
-        ]
-      : []),
+    ...(left.length > 0 ? [byHand] : []),
   ];
   io.err(printableLines(...lines));
 }

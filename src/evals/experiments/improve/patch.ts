@@ -56,10 +56,8 @@ export async function makePatch(
     if (before.length < limits.characters || !location || found.length > 1) return [label];
     if (/\.(?:md|ya?ml)$/.test(location.path) && needsQuotes(after)) return [label];
     const text = edited.get(location.path) ?? "";
-    edited.set(
-      location.path,
-      text.replace(location.old, () => location.now),
-    );
+    const now = text.replace(location.old, () => location.now);
+    edited.set(location.path, now);
     return [];
   });
   const patches = [...edited].flatMap(([path, text]) => {

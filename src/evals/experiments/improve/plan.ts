@@ -115,11 +115,7 @@ export function splitCases(suite: string, cases: readonly SplitCase[]): Map<stri
   const count = (split: Split) => [...splits.values()].filter((one) => one === split).length;
   for (const { id, split } of cases) if (split) splits.set(id, split);
   for (const [, own] of strata) {
-    const open = orderBySeed(
-      own.filter(({ split }) => !split),
-      seed,
-      ({ id }) => id,
-    );
+    const open = orderBySeed(own, seed, ({ id }) => id).filter(({ split }) => !split);
     // An odd one goes to where fewer cases are.
     const ofStratum = (split: Split) => own.filter(({ id }) => splits.get(id) === split).length;
     for (const { id } of open) {

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
+import { defined } from "../../base/collections.ts";
 import { listProperties, listRequired } from "../../base/jsonSchema/keywords.ts";
 import { looksRandom } from "../../base/secrets/recognize.ts";
 import { holdsSecret } from "../../base/secrets/secrets.ts";
@@ -90,10 +91,8 @@ function readHistory(history: Json | undefined, original: Json | undefined, { sk
 /** A list as `tools/list` gives it, one proposal in all. Annotations stay as they are, since they are no wording. */
 function readTools(list: Json | undefined): NamedVariant[] {
   const changes = toObjects(list).flatMap(({ name, title, description, inputSchema, outputSchema }) => {
-    const texts = Object.entries({ title, description, inputSchema, outputSchema }).filter(
-      ([, one]) => one !== undefined,
-    );
-    const change = inputSchema === undefined ? description : { tool: Object.fromEntries(texts) };
+    const texts = defined({ title, description, inputSchema, outputSchema });
+    const change = inputSchema === undefined ? description : { tool: texts };
     return typeof name === "string" && change !== undefined ? [[name, change]] : [];
   });
   const variant = variantSchema.safeParse(Object.fromEntries(changes));
@@ -121,10 +120,8 @@ export function createGate(cases: readonly PlannedCase[], lint: LintTools, io: P
   const claimed = new Set(lists.flatMap(({ tools }) => tools.flatMap(findContradictions)));
   const seen = new Map([[lists.map(({ hash }) => hash).join(), "changes nothing"]]);
   return ({ name, variant }: NamedVariant): string | null => {
-    const problem = checkVariant(
-      lists.map(({ tools }) => tools),
-      variant,
-    )[0];
+    const tools = lists.map((list) => list.tools);
+    const [problem] = checkVariant(tools, variant);
     if (problem) return problem.message;
     if (holdsSecret(variant, io)) return "It repeats a secret.";
     const changed = lists.map(({ tools }) => createToolset(applyVariant(tools, variant)));

@@ -1,7 +1,13 @@
 import * as z from "zod";
 import { costSchema } from "../../base/types/trial.ts";
 import { variantSchema } from "../../servers/overlay.ts";
-import { type CertainVariantVerdict, type Outcome, startFigures, variantsSummarySchema } from "../variants/verdict.ts";
+import {
+  type CertainVariantVerdict,
+  type Outcome,
+  screeningSchema,
+  startFigures,
+  variantsSummarySchema,
+} from "../variants/verdict.ts";
 import type { LoopSetup, LoopVerdict } from "./design.ts";
 
 /** One wording that was proposed, and why it was not asked, if so. `by`: the model, or the file. */
@@ -30,11 +36,7 @@ const searchSchema = z.object({
     .nullable()
     .describe("the train cases that the current wording fails at times; null if the search was stopped"),
   writer: z.object({ model: z.string(), prompt: z.string().describe("its SHA-256") }).nullable(),
-  rounds: z.array(
-    proposalRoundSchema.extend({
-      screening: z.array(z.array(z.object({ challenger: z.string(), rate: z.number() }))),
-    }),
-  ),
+  rounds: z.array(proposalRoundSchema.extend({ screening: screeningSchema })),
 });
 
 /** The result of `evals improve`: what was searched, and the test of its best proposal. */

@@ -7,6 +7,7 @@ import {
   type Fact,
   facts,
   heading,
+  type Inline,
   type Item,
   list,
   makeColumns,
@@ -110,6 +111,7 @@ export function judgeDocument(summary: JudgeCheckSummary): Block[] {
     ["False fails (judge: not met, people: met)", rateText(summary.falseFails)],
     ["Judge undecided", rateText(summary.cannotTell)],
   ];
+  const broken = summary.broken.map(({ id, why }): Inline => [{ code: id }, ": ", { code: why, max: 300 }]);
   const about = [judge, labels.file, count(labels.count, "label"), `prompt ${prompt}`].join(" · ");
   return [
     heading(1, headline(summary), exitCode === 0 ? "good" : isMeasured ? "bad" : "warn"),
@@ -121,13 +123,7 @@ export function judgeDocument(summary: JudgeCheckSummary): Block[] {
     heading(2, about),
     ...(isMeasured ? [table("row", columns, rows), facts(...errorRates)] : []),
     ...disagreements(summary),
-    ...section("Broken (excluded from rates)", [
-      list(
-        "broken label",
-        summary.broken.map(({ id, why }) => [{ code: id }, ": ", { code: why, max: 300 }]),
-        5,
-      ),
-    ]),
+    ...section("Broken (excluded from rates)", [list("broken label", broken, 5)]),
     facts(["Cost", money(costUsd)]),
   ];
 }

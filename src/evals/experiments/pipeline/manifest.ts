@@ -74,11 +74,11 @@ function describeSuite(
   suite: Suite,
   { servers, configurations, cases, checks, models, armCases, distractors }: ManifestParts,
 ): RunManifest["suites"][number] {
-  const inArms = groupBy(
-    armCases.filter((one) => one.suite === suite),
-    ({ arm }) => arm,
-  );
-  const others = [...inArms].map(([name, own]) => ({ name, cases: own.map((one) => one.case.id) }));
+  const ownArmCases = armCases.filter((one) => one.suite === suite);
+  const others = [...groupBy(ownArmCases, ({ arm }) => arm)].map(([name, own]) => ({
+    name,
+    cases: own.map((one) => one.case.id),
+  }));
   const smallest = Number.parseInt(distractors ?? "", 10);
   const server = servers.get(suite.name);
   const members = configurations.get(suite.name);
@@ -127,10 +127,7 @@ function describeCase({ case: one, toolset, owner }: PlannedCase): RunManifest["
     ...(one.paraphrases && { paraphrases: [...one.paraphrases] }),
     expected: labelCase(one),
     expectedTools: [...listExpectedTools(one)],
-    expectedCalls: listCaseCalls(one).map(({ tools, args }) => ({
-      tools: [...tools],
-      ...(args && { args }),
-    })),
+    expectedCalls: listCaseCalls(one).map(({ tools, args }) => ({ tools: [...tools], ...(args && { args }) })),
     ...(readSkillExpectation(one.expect) && { skills: readSkillExpectation(one.expect) }),
     ...(owner !== undefined && { server: owner }),
     toolset: toolset.hash,

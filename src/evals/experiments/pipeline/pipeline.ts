@@ -9,7 +9,7 @@ import {
 } from "../../asking/trials/plan.ts";
 import { type PlanEnd, runPlan, type SentPrompts } from "../../asking/trials/runPlan.ts";
 import { type Asker, createLocalAsker, type TrialContext } from "../../asking/trials/runTrial.ts";
-import { getOrAdd } from "../../base/collections.ts";
+import { getOrAdd, sumOf } from "../../base/collections.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { printProblem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
@@ -93,7 +93,6 @@ async function askOnRecord<R extends { end: PlanEnd }>(
   options: AskOptions,
   io: Io,
 ): Promise<RecordedRun<R>> {
-  const { onTrial = () => {} } = plan;
   const { redact } = knownSecrets(io.env);
   limits.addSpent(record.spentUsd);
   if (record.dropped > 0)
@@ -131,7 +130,7 @@ async function askOnRecord<R extends { end: PlanEnd }>(
             if (!last) record.done.add(cellKey(trial.cell));
             record.results.add(trial);
             record.trials.add(trial);
-            onTrial(trial);
+            plan.onTrial?.(trial);
             progress.add(trial);
           },
         },
@@ -146,7 +145,7 @@ async function askOnRecord<R extends { end: PlanEnd }>(
   const finishedAt = result.end === "complete" ? new Date() : undefined;
   const manifest = await finishRun(record.dir, known, summary, finishedAt, redact);
   const { dir, trials } = record;
-  return { ...result, dir, summary, manifest, trials, ...explainEnd(result.end, stopped, limits) };
+  return { ...result, dir, summary, manifest, trials, why: explainEnd(result.end, stopped, limits) };
 }
 
 /** Runs all parts of a plan concurrently. If one fails, stops the others and rejects. */
@@ -171,10 +170,9 @@ async function runLanes<L>(
 }
 
 /** Why trials are missing, as a sentence without its full stop. */
-function explainEnd(end: PlanEnd, stopped: ReadonlyMap<string, string>, limits: TrialContext["limits"]) {
+function explainEnd(end: PlanEnd, stopped: ReadonlyMap<string, string>, { reached }: TrialContext["limits"]): string {
   const models = [...stopped].map(([model, why]) => `${model} was stopped: ${why}`);
-  const why = end === "budget" ? limits.reached : end === "stopped" ? models.join("; ") : undefined;
-  return { why: why ?? "The run was stopped" };
+  return (end === "budget" ? reached : end === "stopped" ? models.join("; ") : undefined) ?? "The run was stopped";
 }
 
 /** The verdict of a design, or what stopped it before. */
@@ -210,10 +208,8 @@ export async function runDesign<V>(
 }
 
 function countPaid(record: TrialRecord, requests: readonly TrialRequest[]): number {
-  const asked = new Map(
-    requests.flatMap(({ case: id, arms }) => arms.map((arm) => [`${arm} ${id}`, [id, arm] as const])),
-  );
-  return [...asked.values()].reduce((sum, [id, arm]) => sum + record.paid(id, arm).calls, 0);
+  const paid = new Set(requests.flatMap(({ case: id, arms }) => arms.map((arm) => record.paid(id, arm))));
+  return sumOf(paid, ({ calls }) => calls);
 }
 
 /** Returns the tools that a case is shown in an arm; undefined if it is not asked there. */

@@ -25,11 +25,7 @@ const defineKind = <S>(kind: Kind<S>): Kind<unknown> => kind as Kind<unknown>;
 
 /** Every command except `run` that stores a result in its record. */
 const kinds: Readonly<Record<Experiment["command"], Kind<unknown>>> = {
-  variants: defineKind({
-    schema: variantsSummarySchema,
-    document: variantsDocument,
-    json: variantsJson,
-  }),
+  variants: defineKind({ schema: variantsSummarySchema, document: variantsDocument, json: variantsJson }),
   improve: defineKind({ schema: improveSummarySchema, document: improveDocument, json: improveJson }),
   blame: defineKind({
     schema: blameReportSchema,

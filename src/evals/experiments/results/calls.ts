@@ -168,15 +168,9 @@ export class MissTally {
       this.#addFaults(verdict);
       return;
     }
-    const tally = getOrAdd(this.#tools, verdict.expected, () => ({
-      expected: verdict.expected,
-      trials: 0,
-      picked: 0,
-      passed: 0,
-      wrongArguments: 0,
-      reachedLater: 0,
-      instead: new Counter(),
-    }));
+    const none = { trials: 0, picked: 0, passed: 0, wrongArguments: 0, reachedLater: 0 };
+    const { expected } = verdict;
+    const tally = getOrAdd(this.#tools, expected, () => ({ expected, ...none, instead: new Counter() }));
     tally.trials++;
     if (verdict.grade === "pass") tally.passed++;
     if (picked.has(verdict.selection) && !verdict.substituted) tally.picked++;
@@ -209,10 +203,7 @@ export class MissTally {
     return {
       tools: [...this.#tools.values()]
         .filter(({ passed, trials }) => passed < trials)
-        .map(({ instead, ...tool }) => ({
-          ...tool,
-          instead: instead.ranked().map(([name, n]) => ({ picked: name, n })),
-        }))
+        .map((one) => ({ ...one, instead: one.instead.ranked().map(([name, n]) => ({ picked: name, n })) }))
         .sort((a, b) => b.trials - b.passed - (a.trials - a.passed) || (a.expected < b.expected ? -1 : 1)),
       parameters: [...this.#parameters.values()].sort(
         (a, b) => total(b) - total(a) || (`${a.tool}.${a.parameter}` < `${b.tool}.${b.parameter}` ? -1 : 1),

@@ -5,23 +5,19 @@ import { costSchema } from "../../base/types/trial.ts";
 
 type Happened = Exclude<Gate, "any">;
 
-/**
- * The exit code of a decision: 1 if it failed, or if an event occurred that `failOn` names; otherwise 3 if nothing could be
- * decided; otherwise 0. `stopped` is the exit code of whatever stopped it before the decision.
- */
-export function toExitCode({
-  failed = false,
-  happened = [],
-  failOn = [],
-  undecided,
-  stopped,
-}: {
+type Decision = {
   failed?: boolean;
   happened?: readonly Happened[];
   failOn?: readonly Gate[];
   undecided: boolean;
   stopped?: ExitCode | undefined;
-}): ExitCode {
+};
+
+/**
+ * The exit code of a decision: 1 if it failed, or if an event occurred that `failOn` names; otherwise 3 if nothing could be
+ * decided; otherwise 0. `stopped` is the exit code of whatever stopped it before the decision.
+ */
+export function toExitCode({ failed = false, happened = [], failOn = [], undecided, stopped }: Decision): ExitCode {
   if (stopped !== undefined) return stopped;
   if (failed || listFailed(happened, failOn).length > 0) return exitCodes.failed;
   return undecided ? exitCodes.incomplete : exitCodes.passed;

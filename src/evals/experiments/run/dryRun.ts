@@ -45,7 +45,8 @@ const maxIds = 100;
 
 type SuitePlan = DryRun["suites"][number];
 
-function planSuite(suite: Suite, cases: readonly PlannedCase[], models: readonly Model[]): SuitePlan {
+function planSuite(suite: Suite, all: readonly PlannedCase[], models: readonly Model[]): SuitePlan {
+  const cases = all.filter((planned) => planned.suite === suite);
   const offered = cases.flatMap(({ toolset }) => toolset.tools);
   const countNames = (tools: typeof offered) => new Set(tools.map(({ name }) => name)).size;
   const arms = [...new Set(cases.map(({ arm }) => arm))].filter((arm) => arm !== "head");
@@ -148,13 +149,7 @@ export function planRun(
   const judgeCosts = judging ? { typical: judging.typicalUsd, most: judging.costUsd } : free;
   const total = [...byModels, judgeCosts].reduce(addCosts, free);
   return {
-    suites: suites.map((suite) =>
-      planSuite(
-        suite,
-        cases.filter((planned) => planned.suite === suite),
-        models,
-      ),
-    ),
+    suites: suites.map((suite) => planSuite(suite, cases, models)),
     checks: [...listSettled(checks), ...forecasts.checks],
     nights: forecasts.nights,
     models: models.map((model) => {

@@ -20,6 +20,7 @@ import { toFlag } from "../pipeline/recordedOptions.ts";
 import { createLimits, type Workspace, withWorkspace } from "../workspace/workspace.ts";
 import { describePartial } from "./report/status.ts";
 import type { RunOptions } from "./runOptions.ts";
+import { addTotals } from "./summary.ts";
 
 // A partial run asks the cases that a change touches once. It is a quick look that decides nothing for the suite.
 
@@ -128,12 +129,11 @@ function keepCases(workspace: Workspace, asked: readonly { suite: string; case: 
 
 /** Reports a partial run without cases. It makes no record. */
 export function reportNothing({ json }: RunOptions, partial: PartialRun, io: Io): ExitCode {
-  const totals = { trials: 0, passed: 0, broken: 0, missing: 0, calls: 0, executed: 0, toolErrors: 0 };
   const summary: RunSummary = {
     run: "",
     dir: "",
     suites: [],
-    totals: { ...totals, inputTokens: 0, outputTokens: 0, costUsd: 0 },
+    totals: addTotals([]),
     partial,
     ok: true,
     exitCode: exitCodes.passed,
@@ -202,6 +202,10 @@ export async function watchRuns(given: WatchOptions, io: Io): Promise<ExitCode> 
     return isIdle;
   };
 
+  const printMistakes = (error: unknown) => {
+    if (!(error instanceof EvalsError)) throw error;
+    io.err(`${error.message}\n`);
+  };
   const changes = await watchFiles([".", ...(given.paths ?? [])], resolve(io.cwd, given.out), io);
   const end = (exitCode: ExitCode, why = "") => {
     const records = runs === 0 ? "" : ` Records: ${options.out}`;
@@ -210,13 +214,8 @@ export async function watchRuns(given: WatchOptions, io: Io): Promise<ExitCode> 
   };
   try {
     for (;;) {
-      try {
-        // What a server writes at its start would start it forever.
-        if (await runTouched()) await changes.ignorePending((path) => suiteFiles.includes(path));
-      } catch (error) {
-        if (!(error instanceof EvalsError)) throw error;
-        io.err(`${error.message}\n`);
-      }
+      // What a server writes at its start would start it forever.
+      if (await runTouched().catch(printMistakes)) await changes.ignorePending((path) => suiteFiles.includes(path));
       if (signal.aborted) return end(io.signalExitCode());
       if (limits.reached !== undefined) return end(exitCodes.incomplete, `${limits.reached}. `);
       io.err("Watching the files of this folder. Press Ctrl-C to stop.\n");
@@ -224,12 +223,8 @@ export async function watchRuns(given: WatchOptions, io: Io): Promise<ExitCode> 
       // Ctrl-C is the normal way to end a watch.
       if (signal.aborted) return end(exitCodes.passed);
       io.err(printableLines(`Changed: ${some(changed.map((path) => relative(io.cwd, path)))}`));
-      try {
-        if (given.reread) options = toPartialOptions(await given.reread());
-      } catch (error) {
-        if (!(error instanceof EvalsError)) throw error;
-        io.err(`${error.message}\n`);
-      }
+      const reread = await given.reread?.().then(toPartialOptions).catch(printMistakes);
+      if (reread) options = reread;
     }
   } finally {
     await changes.close();

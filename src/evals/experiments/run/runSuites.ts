@@ -90,19 +90,9 @@ export async function runSuites(
     await verifySearches(models, io.signal);
     await warnOfSmallWindows(models, planned, io);
   }
-  const flags = pickRecorded(options);
-  const { failOn } = options;
-  const manifest = createManifest({
-    ...workspace,
-    otherToolsets: indexToolsets(planned),
-    distractors: options.distractors,
-    seed,
-    checks,
-    flags,
-    failOn,
-    partial,
-    cache: options.cache,
-  });
+  const { failOn, distractors, cache } = options;
+  const asked = { seed, checks, partial, failOn, distractors, cache, flags: pickRecorded(options) };
+  const manifest = createManifest({ ...workspace, ...asked, otherToolsets: indexToolsets(planned) });
   const forecasts = forecastPlans(checks, cases, models, { seed, getTier });
   // Announce only language models: others are free and answer at once.
   const costly = resumed ? [] : models.filter(({ kind }) => kind === "language model");
@@ -113,9 +103,7 @@ export async function runSuites(
       manifest,
       resumed,
       retryBroken: options.retryBroken,
-      ...(batches && {
-        openAsker: (record: OpenRecord) => batches.openBatchAsker(record, workspace, options, io),
-      }),
+      ...(batches && { openAsker: (record: OpenRecord) => batches.openBatchAsker(record, workspace, options, io) }),
       ...(queue && { openAsker: (record: OpenRecord) => queue.openAsker(workspace, record) }),
       cap: ({ results }) => typical.reduce((sum, trials) => sum + trials, results.summary().totals.trials),
       run: async (ask, { manifest, results }) => {

@@ -112,20 +112,18 @@ function skillTallies(manifest: RunManifest) {
   };
 }
 
-function addTotals(all: readonly Totals[]): Totals {
+const alwaysTold = [
+  ...(["trials", "passed", "broken", "missing", "calls", "executed", "toolErrors"] as const),
+  ...(["inputTokens", "outputTokens"] as const),
+];
+
+/** The totals of several suites together. */
+export function addTotals(all: readonly Totals[]): Totals {
   const sum = (key: Exclude<keyof Totals, "costUsd">) => sumOf(all, (one) => one[key] ?? 0);
-  const cached = sum("cached");
-  const cacheReadTokens = sum("cacheReadTokens");
+  const [cached, cacheReadTokens] = [sum("cached"), sum("cacheReadTokens")];
+  const sums = Object.fromEntries(alwaysTold.map((key) => [key, sum(key)]));
   return {
-    trials: sum("trials"),
-    passed: sum("passed"),
-    broken: sum("broken"),
-    missing: sum("missing"),
-    calls: sum("calls"),
-    executed: sum("executed"),
-    toolErrors: sum("toolErrors"),
-    inputTokens: sum("inputTokens"),
-    outputTokens: sum("outputTokens"),
+    ...(sums as Record<(typeof alwaysTold)[number], number>),
     costUsd: all.map((one) => one.costUsd).reduce(addCost, 0),
     ...(cached > 0 && { cached }),
     ...(cacheReadTokens > 0 && { cacheReadTokens }),
@@ -268,14 +266,9 @@ class SuiteTally {
       verdict?.exitCode !== exitCodes.incomplete &&
       !(drift?.nightly && drift.uncounted);
     // An experiment requests the trials that its design needs, so none can be missing.
-    const counted = this.#manifest.experiment
-      ? { missing: 0 }
-      : {
-          trials: planned + others.planned,
-          passed: sum((one) => one.passed),
-          broken: broken + others.broken,
-          missing,
-        };
+    const passed = sum((one) => one.passed);
+    const ofRun = { trials: planned + others.planned, passed, broken: broken + others.broken, missing };
+    const counted = this.#manifest.experiment ? { missing: 0 } : ofRun;
     return {
       name: this.#suite.name,
       model: this.#model.id,
@@ -300,12 +293,7 @@ class SuiteTally {
       ...(this.#repliedBy.size > 0 && { repliedBy: [...this.#repliedBy].sort() }),
       latencyMs: percentiles(latencies),
       ...(batched > 0 && { batched }),
-      totals: {
-        ...spent,
-        ...counted,
-        ...(cached > 0 && { cached }),
-        ...(cacheReadTokens > 0 && { cacheReadTokens }),
-      },
+      totals: { ...spent, ...counted, ...(cached > 0 && { cached }), ...(cacheReadTokens > 0 && { cacheReadTokens }) },
       ok: failed.length === 0 && isComplete,
     };
   }

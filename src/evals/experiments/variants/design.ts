@@ -182,13 +182,10 @@ class PlayedVariants {
     this.#figures.room = room;
     if (this.#lacksAnswers([incumbentArm])) return this.#missing();
     if (room.length === 0 || challengers.length === 0) return this.#keep("no-room");
-    const {
-      best: challenger,
-      trials: screened,
-      rounds,
-    } = yield* screenWordings(this.#record, { room, wordings: challengers }, this.#schedule);
-    this.#figures.screening = rounds;
-    this.#from = Math.max(this.#from, screened + 1);
+    const screened = yield* screenWordings(this.#record, { room, wordings: challengers }, this.#schedule);
+    const challenger = screened.best;
+    this.#figures.screening = screened.rounds;
+    this.#from = Math.max(this.#from, screened.trials + 1);
     if (this.#lacksAnswers(this.#setup.challengers)) return this.#missing();
     const arms = [incumbentArm, challenger];
     for (const [j, { trials, share, futile }] of gainLooks.entries()) {
@@ -371,18 +368,14 @@ const testFall = (one: SeenCase): NamedCase => ({ ...one, p: fisherP(one.base, o
  * that passes most, of those that pass more cases than the incumbent, break none and do not lose selections by the margin;
  * of equals the first.
  */
-export function variantsCertain({
-  cases,
-  challengers,
-  seed,
-  margin = defaultMargin,
-}: Pick<VariantSetup, "cases" | "challengers" | "seed" | "margin">): Design<CertainVariantVerdict> {
-  return askOnce(cases, [incumbentArm, ...challengers], seed, (record) =>
-    decideCertain(
-      challengers.map((challenger) => compare(record, cases, challenger)),
-      margin * cases.length,
-    ),
-  );
+export function variantsCertain(
+  setup: Pick<VariantSetup, "cases" | "challengers" | "seed" | "margin">,
+): Design<CertainVariantVerdict> {
+  const { cases, challengers, seed, margin = defaultMargin } = setup;
+  return askOnce(cases, [incumbentArm, ...challengers], seed, (record) => {
+    const compared = challengers.map((challenger) => compare(record, cases, challenger));
+    return decideCertain(compared, margin * cases.length);
+  });
 }
 
 function compare(record: TrialRecord, cases: readonly string[], challenger: string): Comparison {

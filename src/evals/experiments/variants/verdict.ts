@@ -46,12 +46,14 @@ const certifiedSchema = z.object({
 /** The mean of a rate over all cases with either wording, and the largest fall that is not ruled out (one-sided 95 %). */
 const ratesSchema = z.object({ incumbent: z.number(), challenger: z.number(), fall: z.number() });
 
+/** The wordings after each round of the screening, best first, with their mean pass rate over the cases with room. */
+export const screeningSchema = z.array(z.array(z.object({ challenger: z.string(), rate: z.number() })));
+
 const figures = {
   cases: count,
   room: z.array(z.string()),
   margin: z.number(),
-  /** The wordings after each round of the screening, best first, with their mean pass rate over the cases with room. */
-  screening: z.array(z.array(z.object({ challenger: z.string(), rate: z.number() }))),
+  screening: screeningSchema,
   gain: gainSchema.nullable(),
   /** How often answers pass, and how often they select the right tool, or rightly none. Null before the certificate. */
   rates: z.object({ pass: ratesSchema, selection: ratesSchema }).nullable(),
@@ -172,7 +174,7 @@ export type VariantsSummary = z.infer<typeof variantsSummarySchema>;
 type WordingSummary = z.infer<typeof wordingSchema>;
 export type Outcome =
   | { method: "sampled"; verdict: VariantVerdict }
-  | { method: "deterministic"; verdict: z.infer<typeof certainVariantVerdictSchema> };
+  | { method: "deterministic"; verdict: CertainVariantVerdict };
 
 /** Input tokens of the first request of each trial, by arm: the tool list and the query. */
 export class PromptSizes {
@@ -222,11 +224,7 @@ export function summarizeVariants(result: VariantsResult): VariantsSummary {
     placebo,
     wordings: summarizeWordings(result, outcome),
     best: best === undefined ? null : { name: best, ...describeChanges(best, lists) },
-    calls: {
-      made: sumOf(paid, ({ calls }) => calls),
-      missing: sumOf(paid, ({ missing }) => missing),
-      most: cap,
-    },
+    calls: { made: sumOf(paid, ({ calls }) => calls), missing: sumOf(paid, ({ missing }) => missing), most: cap },
     kind: verdict?.kind ?? ("inconclusive" as const),
     winner: verdict?.kind === "adopt" ? verdict.winner : null,
     exitCode: toExitCode({
@@ -279,12 +277,10 @@ function countBytes(tools: readonly OfferedTool[]): number {
 function describeChanges(name: string, lists: VariantsResult["lists"]) {
   const before = lists.get(incumbentArm) ?? [];
   const after = lists.get(name) ?? [];
-  const changes = before.flatMap((list, at) =>
-    listChanges(
-      list,
-      (after[at] ?? []).map(({ shownAs: _, ...tool }) => tool),
-    ).map(pickTexts),
-  );
+  const changes = before.flatMap((list, at) => {
+    const own = (after[at] ?? []).map(({ shownAs: _, ...tool }) => tool);
+    return listChanges(list, own).map(pickTexts);
+  });
   const renamed = new Map(after.flat().flatMap((tool) => (tool.shownAs ? [[tool.name, tool]] : [])));
   const tools = [...renamed.values()].map((tool) => ({
     tool,

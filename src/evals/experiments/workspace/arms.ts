@@ -141,10 +141,9 @@ type Names = NonNullable<Surface["names"]>;
 /** Renames the tools of a case for a surface. Undefined if the surface does not have an expected tool. */
 function renameTools({ dispatch: _, ...one }: Case, names: Names, dispatch: Surface["dispatch"]): Case | undefined {
   const renamed = one.expect && renameExpectation(one.expect, names);
-  const turns = one.turns?.map((turn) => ({
-    ...turn,
-    ...(turn.expect && { expect: renameExpectation(turn.expect, names) }),
-  }));
+  const turns = one.turns?.map((turn) => {
+    return { ...turn, ...(turn.expect && { expect: renameExpectation(turn.expect, names) }) };
+  });
   if (renamed === "absent" || turns?.some(({ expect }) => expect === "absent")) return undefined;
   return {
     ...one,
@@ -180,12 +179,9 @@ export function addSurfaceArms(
   opened: readonly (SurfaceSuite & { opened: Opened })[],
   skills: ReadonlyMap<string, readonly SkillPackage[]>,
 ): { cases: PlannedCase[]; problems: Problem[] } {
-  const surfaces = opened.map((one) => ({
-    ...one,
-    skipped: [] as string[],
-    asked: 0,
-    plan: createPlanner(one, skills),
-  }));
+  const surfaces = opened.map((one) => {
+    return { ...one, skipped: [] as string[], asked: 0, plan: createPlanner(one, skills) };
+  });
   const planned = cases.flatMap((head) => {
     if (head.arm !== "head" || head.unavailable) return [head];
     const others = surfaces.flatMap((surface): PlannedCase[] => {

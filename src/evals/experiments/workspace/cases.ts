@@ -1,6 +1,6 @@
 import { listExpectations } from "../../asking/scoring/labels.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
-import { once } from "../../base/collections.ts";
+import { defined, once } from "../../base/collections.ts";
 import { EvalsError, exitCodes } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { SkillPackage } from "../../base/types/skill.ts";
@@ -77,13 +77,7 @@ export function planCases(opened: Opened, skills: readonly SkillPackage[]): Plan
   const { members = [] } = opened.source;
   return suite.cases.map((one): PlannedCase => {
     const owner = findOwner(one, members);
-    const planned = {
-      suite,
-      case: one,
-      arm: "head",
-      toolset: toolsetFor(one),
-      ...(owner !== undefined && { owner }),
-    };
+    const planned = { suite, case: one, arm: "head", toolset: toolsetFor(one), ...defined({ owner }) };
     const lost = members.find(({ name, failure }) => failure !== undefined && listServers(one, members).has(name));
     if (lost?.failure !== undefined) return { ...planned, unavailable: breakTrial("server", lost.failure) };
     return one.unusable === undefined ? planned : { ...planned, unavailable: breakTrial("setup", one.unusable) };

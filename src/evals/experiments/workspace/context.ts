@@ -14,7 +14,7 @@ import type { TrialContext } from "../../asking/trials/runTrial.ts";
 import type { SkillShelf } from "../../asking/trials/skills.ts";
 import { indexTools } from "../../asking/trials/toolSearch.ts";
 import type { CodeCaller } from "../../base/code/caller.ts";
-import { once } from "../../base/collections.ts";
+import { defined, once } from "../../base/collections.ts";
 import { findRanker, type RankerName } from "../../base/search/rankers.ts";
 import { listingHosts } from "../../base/search/skillListing.ts";
 import { showJson } from "../../base/text/text.ts";
@@ -64,21 +64,20 @@ export function createTrialContext(
     if (kind === "names") return { ...shown, index: indexes[findRanker(ranker) ?? "keyword"](toolset) };
     return kind === "search" && ranker !== undefined ? { ...shown, search: ranker } : shown;
   };
-  const createGraderFor = ({ case: one, toolset }: PlannedCase) => createGrader(one, toolset);
-  const createToolGraderFor = ({ case: one, toolset }: PlannedCase) => createGrader(one, toolset, { unjudged });
-  // Keep the graders of cases that are asked more than once.
-  const [graderFor, toolGraderFor] = [once(createGraderFor), once(createToolGraderFor)];
+  const makeGraders = (options: Parameters<typeof createGrader>[2]) => {
+    const create = ({ case: one, toolset }: PlannedCase) => createGrader(one, toolset, options);
+    return { create, keep: once(create) };
+  };
+  const [graders, toolGraders] = [makeGraders({}), makeGraders({ unjudged })];
   return {
     // What a server asks belongs to no call: only in a session of its own is it the trial's.
     pool: ({ planned }) => (planned.case.elicit ? ownPools : pools).get(planned.source ?? planned.suite),
     show: ({ planned, model }) => showAs(planned, model),
     skills: ({ planned }) => shelves.get(planned.suite.name),
     grade: async ({ planned, model, cell }, turns, signal, { deferred, workspace } = {}) => {
-      const isAskedOnce = plannedTrials(planned.case, model) === 1;
-      const [create, keep] = model.makesUpArguments
-        ? [createToolGraderFor, toolGraderFor]
-        : [createGraderFor, graderFor];
-      const getGrader = isAskedOnce ? create : keep;
+      const { create, keep } = model.makesUpArguments ? toolGraders : graders;
+      // Graders are kept for cases that are asked more than once.
+      const getGrader = plannedTrials(planned.case, model) === 1 ? create : keep;
       const grade: Grade = (given, by) => getGrader(planned)(given, by, deferred, workspace);
       const messages = getMessages(planned.case, cell.trial);
       const followUps = planned.case.turns?.slice(1).map(({ content }) => content);
@@ -124,7 +123,7 @@ async function askFile(code: CodeCaller, question: CodeQuestion, asked: AskedTri
   const call = (input: MatcherInput | AssertionInput) => code.call(resolve(asked.suite.dir, file), input);
   const result =
     question.about === "argument"
-      ? await call(describeValue(question))
+      ? await call({ value: question.value, at: question.at, ...defined({ with: question.with }) })
       : await inWorkspace(asked, (workspace) => call(describeTrial(asked, workspace)));
   if (result.kind === "broken") return breakTrial("setup", `${file}: ${result.why}`);
   const parsed = assertionResultSchema.safeParse(result.value);
@@ -144,10 +143,6 @@ function show(value: unknown): string {
     // A bigint, or an object that contains itself.
     return inspect(value, { depth: 1, breakLength: Number.POSITIVE_INFINITY });
   }
-}
-
-function describeValue({ value, at, with: operand }: Extract<CodeQuestion, { about: "argument" }>): MatcherInput {
-  return { value, at, ...(operand !== undefined && { with: operand }) };
 }
 
 /** Calls with the folder that an assertion reads: the files of the trial, or without files, the server's folder. */
@@ -175,10 +170,7 @@ function describeTrial({ messages, turns, cell }: AskedTrial, workspace: string)
     model: cell.model,
     trial: cell.trial,
     input: messages.findLast(({ role }) => role === "user")?.content ?? "",
-    text: turns
-      .map(({ text }) => text)
-      .filter((text) => text !== "")
-      .join("\n"),
+    text: turns.flatMap(({ text }) => (text === "" ? [] : [text])).join("\n"),
     calls: turns.flatMap(({ calls }) => calls.filter(({ role }) => role === undefined).map(describeCall)),
     workspace,
   };

@@ -150,12 +150,9 @@ function describeHidden({ name, file, document }: SkillPackage, { hidden, key }:
 
 function describeSkipped({ shadowed, skipped }: Discovery): (Problem & { location: Location })[] {
   const hint = "Its eval files are not run. See `evals tools --skills`.";
-  const warning = (message: string, file: string) => ({
-    severity: "warning" as const,
-    message,
-    hint,
-    location: { file },
-  });
+  const warning = (message: string, file: string) => {
+    return { severity: "warning" as const, message, hint, location: { file } };
+  };
   return [
     ...skipped.map(({ file, reason }) => warning(`This skill is not loaded: ${reason}.`, file)),
     ...shadowed.map(({ name, file, by }) =>

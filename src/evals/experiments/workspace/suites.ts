@@ -149,10 +149,10 @@ function nothingTagged(filter: readonly string[], suites: readonly Suite[]): Eva
 const listSome = (ids: readonly string[]) => (ids.length > 20 ? [...ids.slice(0, 20), "…"] : ids).join(", ");
 
 /** The host whose rules apply to skills: the one under test if there is exactly one, otherwise `host`. */
-export function chooseLoadingHost({
-  host = "plain",
-  model = [],
-}: Pick<SuiteOptions, "host"> & { model?: string | readonly string[] }): HostName {
+export function chooseLoadingHost(
+  given: Pick<SuiteOptions, "host"> & { model?: string | readonly string[] },
+): HostName {
+  const { host = "plain", model = [] } = given;
   const [first, ...others] = new Set([model].flat().map((id) => id.split(":")[0]));
   return first !== undefined && others.length === 0 && isHostName(first) ? first : host;
 }
@@ -206,23 +206,9 @@ export type Overrides = Pick<SuiteOptions, "trials" | "passRate" | "maxTurns" | 
 export const caseKey = (suite: string, id: string) => JSON.stringify([suite, id]);
 
 /** Applies overrides to a suite and updates its hashes. The caller must drop a suite without cases. */
-export function applyOverrides(
-  suite: Suite,
-  {
-    trials,
-    passRate,
-    maxTurns,
-    execute,
-    denial,
-    dispatch,
-    failOn,
-    margin,
-    models,
-    cases: filters,
-    filter,
-    selected,
-  }: Overrides,
-): Suite {
+export function applyOverrides(suite: Suite, overrides: Overrides): Suite {
+  const { trials, passRate, maxTurns, execute, denial, dispatch, failOn, margin, models } = overrides;
+  const { cases: filters, filter, selected } = overrides;
   const cases = suite.cases
     .filter(({ id }) => !filters || filters.some((one) => matchesFilter(id, one)))
     .filter(({ id }) => !selected || selected.includes(caseKey(suite.name, id)))

@@ -144,6 +144,7 @@ export async function claimOptions(
   const claim = (kind: Claim["kind"], texts: readonly string[]) =>
     texts.map((text): Claim => ({ kind, text, file: from }));
   const asked = listTexts("model", "judge", "writer");
+  const packages = asked.filter((id) => id.startsWith("ai:"));
   const modules = [...asked, ...listTexts("reporter")].flatMap((id) => /^custom:(.+)$/s.exec(id)?.[1] ?? []);
   // A header sends what a variable of the environment holds.
   const headers = listTexts("header").map((content): Claim => {
@@ -151,10 +152,7 @@ export async function claimOptions(
   });
   const isOutside = (path: string) => relative(io.cwd, resolve(io.cwd, path)).startsWith("..");
   return [
-    ...claim(
-      "code",
-      asked.filter((id) => id.startsWith("ai:")),
-    ),
+    ...claim("code", packages),
     ...(await Promise.all(modules.map((path) => claimCode(path, from, io)))),
     // Weights are read by native code, and downloaded.
     ...claim("program", [...listTexts("claudePath"), ...asked.filter((id) => /^local(?::|$)/.test(id))]),

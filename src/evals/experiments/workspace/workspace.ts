@@ -178,11 +178,7 @@ async function prepare(
   models: readonly Model[],
   surfaces: readonly (SurfaceSuite & { opened: Opened })[],
   isAccepted: (suite: Suite) => Promise<boolean>,
-): Promise<
-  Pick<Workspace, "cases" | "armCases" | "context" | "servers" | "configurations"> & {
-    warnings: readonly Problem[];
-  }
-> {
+) {
   refuseMistakes([...opened, ...surfaces.map((one) => one.opened)]);
   const { skills } = setup;
   const planned = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));

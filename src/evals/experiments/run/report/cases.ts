@@ -198,13 +198,10 @@ export function madeUp({ suites }: RunSummary): Fact[] {
     const kinds = counts.filter(({ n }) => n > 0).map(({ kind, n }) => `${kind} ${integer(n)}`);
     return { text: `${name} ${kinds.join(", ")}`, n: sumOf(counts, ({ n }) => n) };
   });
-  const line = (all: typeof names) =>
-    all.length === 0
-      ? undefined
-      : some(
-          rankByCount(all).map((one) => one.text),
-          limits.pairs,
-        );
+  const line = (all: typeof names) => {
+    const texts = rankByCount(all).map((one) => one.text);
+    return texts.length === 0 ? undefined : some(texts, limits.pairs);
+  };
   return [
     ["Names that no tool has", line(names)],
     ["Wrong arguments", line(faults)],
@@ -338,15 +335,11 @@ export function missBlocks({ misses = noMisses, confusion }: SuiteSummary): Bloc
   // A trial can fail although its tool was picked and called rightly, by an assertion for example.
   const missed = tools.filter((one) => one.picked < one.trials || one.wrongArguments > 0 || one.reachedLater > 0);
   const described = new Set(missed.map(({ expected }) => expected));
-  const toolRows = missed.map(({ expected, picked, trials, wrongArguments, reachedLater, instead }) => [
-    expected,
-    ratio({ passed: picked, trials }),
-    ...[wrongArguments, reachedLater].map(integer),
-    some(
-      instead.map(({ picked: name, n }) => `${name} ${integer(n)}`),
-      5,
-    ),
-  ]);
+  const toolRows = missed.map(({ expected, picked, trials, wrongArguments, reachedLater, instead }) => {
+    const others = instead.map(({ picked: name, n }) => `${name} ${integer(n)}`);
+    const counts = [ratio({ passed: picked, trials }), integer(wrongArguments), integer(reachedLater)];
+    return [expected, ...counts, some(others, 5)];
+  });
   const toolColumns = makeColumns(
     ["name", "tool"],
     ["figure", "picked", "arguments wrong", "reached later"],

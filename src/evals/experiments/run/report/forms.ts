@@ -111,11 +111,7 @@ function runVerdicts({ summary, manifest, followUp = {} }: RunInput): VerdictLis
   };
 }
 
-export const manifestFacts = ({ id, seed, git }: RunManifest) => ({
-  run: id,
-  seed: String(seed),
-  commit: git?.commit,
-});
+export const manifestFacts = ({ id, seed, git }: RunManifest) => ({ run: id, seed: String(seed), commit: git?.commit });
 
 /** When a record was started, and how long it took if finished. */
 export function measureTime({ startedAt, finishedAt }: RunManifest): Pick<VerdictList, "startedAt" | "ms"> {
@@ -130,15 +126,8 @@ function checkVerdicts({ verdict, cases }: SuiteSummary, followUp: FollowUp): Ve
   const worst = "flagged" in verdict ? verdict.flagged[0]?.case : undefined;
   const open = kind === "regressed" ? "warning" : "notice";
   const level = exitCode === exitCodes.failed ? "failed" : exitCode === exitCodes.passed ? open : "error";
-  return [
-    {
-      name: "regression check",
-      level,
-      kind,
-      lines: checkLines(verdict, 100, followUp),
-      location: findLocation(cases, worst),
-    },
-  ];
+  const lines = checkLines(verdict, 100, followUp);
+  return [{ name: "regression check", level, kind, lines, location: findLocation(cases, worst) }];
 }
 
 /** Placed on the case that drifted, or on the first case of the suite. */

@@ -138,17 +138,7 @@ export function runFacts(summary: RunSummary, manifest: RunManifest): Fact[] {
 /** What is remarkable about a suite, and what it used. Most suites have the last row alone. */
 const suiteRows: readonly (readonly [label: string, lines: (suite: SuiteSummary) => readonly Inline[]])[] = [
   ["Mocks", ({ mocks }) => (mocks ? [`${count(mocks.answered, "call")} answered`] : [])],
-  [
-    "Mocks never matched",
-    ({ mocks: { unused = [], unusedLocations = [] } = {} }) =>
-      unused.length === 0
-        ? []
-        : [
-            listNames(
-              unused.map((label, at) => [{ code: label }, unusedLocations[at] ? ` (${unusedLocations[at]})` : ""]),
-            ),
-          ],
-  ],
+  ["Mocks never matched", ({ mocks }) => (mocks?.unused.length ? [listUnused(mocks)] : [])],
   ["Not mocked", ({ mocks }) => (mocks?.unmatched ?? []).slice(0, 4).map((one) => quoteCounted(one, "call"))],
   ["Denied calls", ({ denials }) => (denials ? describeDenials(denials) : [])],
   // It fails no trial, so only this shows it.
@@ -156,20 +146,20 @@ const suiteRows: readonly (readonly [label: string, lines: (suite: SuiteSummary)
   ["Usage", (suite) => [usageText(suite)]],
 ];
 
+function listUnused({ unused, unusedLocations = [] }: NonNullable<SuiteSummary["mocks"]>): Span[] {
+  return listNames(
+    unused.map((label, at) => [{ code: label }, unusedLocations[at] ? ` (${unusedLocations[at]})` : ""]),
+  );
+}
+
 /** Coverage of the suite (only for a full run), what is remarkable about it, and usage. */
 export function suiteFacts(suite: SuiteSummary, isPartial: boolean): Block {
   const { tools, expected, missing } = suite.coverage;
   const covered = `${integer(expected)} of ${count(tools, "tool")} ${expected === 1 ? "is" : "are"} expected by a case`;
   const names = listNames(missing.map((tool) => [{ code: tool }]));
+  const coverage = missing.length === 0 ? covered : [`${covered}; no case expects `, ...names];
   return facts(
-    [
-      "Coverage",
-      isPartial || tools === 0
-        ? undefined
-        : missing.length === 0
-          ? covered
-          : [`${covered}; no case expects `, ...names],
-    ],
+    ["Coverage", isPartial || tools === 0 ? undefined : coverage],
     ...suiteRows.flatMap(([label, lines]) => lines(suite).map((line): Fact => [label, line])),
   );
 }
@@ -185,13 +175,8 @@ const quoteCounted = ({ text: what, n }: { text: string; n: number }, noun: stri
 ];
 
 /** What models did after a denied call; nothing if every trial ended at the denial. */
-function describeDenials({
-  calls,
-  trials,
-  retries,
-  next,
-  text: given,
-}: NonNullable<SuiteSummary["denials"]>): Inline[] {
+function describeDenials(denials: NonNullable<SuiteSummary["denials"]>): Inline[] {
+  const { calls, trials, retries, next, text: given } = denials;
   const answered = trials - next.ended;
   if (answered === 0) return [];
   const names = {

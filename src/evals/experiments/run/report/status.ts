@@ -298,13 +298,10 @@ export function describePartial(partial: PartialRun): string[] {
   if (asked.length === 0) return [nothing];
   return [
     `Asking ${askedPhrase(partial)}.`,
-    ...[...groups].map(
-      ([why, own]) =>
-        `  ${some(
-          own.map((one) => one.case),
-          10,
-        )}${why}`,
-    ),
+    ...[...groups].map(([why, own]) => {
+      const ids = own.map((one) => one.case);
+      return `  ${some(ids, 10)}${why}`;
+    }),
     ...describeLeftOut(partial).map((text) => `Left out: ${text}`),
   ];
 }
