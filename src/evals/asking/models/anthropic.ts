@@ -82,10 +82,8 @@ export const endOfLife: Readonly<Record<string, string>> = {
  * sampling parameters (the service rejects them). Throws a usage error for options that cannot work.
  */
 export function anthropic(id: string, name: string, options: EndpointOptions): AskedModel {
-  const { apiKey, headers, maxTokens, timeoutMs, retries, effort, record, ...endpoint } = resolveEndpoint(
-    options,
-    provider,
-  );
+  const resolved = resolveEndpoint(options, provider);
+  const { apiKey, credentials, headers, maxTokens, timeoutMs, retries, effort, record, ...endpoint } = resolved;
   const clientOptions = {
     apiKey,
     authToken: null,
@@ -97,7 +95,11 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
     logLevel: "off",
     openTelemetry: false,
   } as const;
-  const client = new Anthropic({ ...clientOptions, fetch: createServiceFetch(options.env), timeout: timeoutMs });
+  const client = new Anthropic({
+    ...clientOptions,
+    fetch: createServiceFetch(options.env, credentials),
+    timeout: timeoutMs,
+  });
   const lastDay = endOfLife[name];
   if (lastDay) options.warn?.(`${id} is deprecated and will be shut down on ${lastDay}.`);
 

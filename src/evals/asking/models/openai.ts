@@ -48,7 +48,7 @@ const provider = {
  * service. Throws a usage error for options that cannot work.
  */
 export function connectOpenai(options: EndpointOptions) {
-  const { apiKey, headers, timeoutMs, retries, ...endpoint } = resolveEndpoint(options, provider);
+  const { apiKey, credentials, headers, timeoutMs, retries, ...endpoint } = resolveEndpoint(options, provider);
   // Azure takes the version of its API in the query, and a key of its own in a header of its own.
   const isAzure = /\.azure\.(?:com|us|cn)\/|\bapi-version=/i.test(endpoint.baseUrl + endpoint.search);
   const clientOptions = {
@@ -59,7 +59,11 @@ export function connectOpenai(options: EndpointOptions) {
     maxRetries: 0,
     logLevel: "off",
   } as const;
-  const client = new OpenAI({ ...clientOptions, fetch: createServiceFetch(options.env), timeout: timeoutMs });
+  const client = new OpenAI({
+    ...clientOptions,
+    fetch: createServiceFetch(options.env, credentials),
+    timeout: timeoutMs,
+  });
   const limits = createLimits(retries, options.delay);
   return { client, clientOptions, limits, readFault: (thrown: unknown) => readFault(thrown, timeoutMs), ...endpoint };
 }

@@ -5,10 +5,13 @@ import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.
 
 /**
  * A `fetch` for the SDKs of services, whose refusals have one form, `{"error": {"type", "message"}}`: the SDKs drop the
- * words of other forms. A 404 names the URL that was asked, since a wrong base URL is its usual cause. Redirects are
- * refusals: a key must not follow one to another host.
+ * words of other forms. A 404 names the URL that was asked, since a wrong base URL is its usual cause, and a 401 where the
+ * `credentials` came from. Redirects are refusals: a key must not follow one to another host.
  */
-export function createServiceFetch(env: Readonly<Record<string, string | undefined>>): ReturnType<typeof createFetch> {
+export function createServiceFetch(
+  env: Readonly<Record<string, string | undefined>>,
+  credentials?: string,
+): ReturnType<typeof createFetch> {
   const fetch = createFetch(env);
   return async (url, init) => {
     const response = await fetch(url, init);
@@ -20,7 +23,8 @@ export function createServiceFetch(env: Readonly<Record<string, string | undefin
       ? readRedirect(headers.get("location") ?? "", asked)
       : readRefusal(await response.text());
     const isLost = status === 404 || status === 405;
-    const more = isLost ? ` (asked for ${withoutSecrets(asked)}${hintVersion(asked)})` : "";
+    const source = status === 401 && credentials ? `; check ${credentials}` : "";
+    const more = isLost ? ` (asked for ${withoutSecrets(asked)}${hintVersion(asked)})` : source;
     const error = { ...refusal, message: refusal.message + more };
     return { ...response, text: async () => JSON.stringify({ type: "error", error }) };
   };

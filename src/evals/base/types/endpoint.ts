@@ -108,6 +108,8 @@ type Limits = { maxTokens: number; timeoutMs: number; retries: number };
 
 type Endpoint = Limits & {
   apiKey: string;
+  /** The variable or the flag that gives the credentials. */
+  credentials: string;
   baseUrl: string;
   /** The query of every request, with its question mark; empty without one. */
   search: string;
@@ -150,6 +152,7 @@ export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefa
   const replaced = isReplaced ? Object.fromEntries(credentialHeaders.map((name) => [name, null])) : {};
   return {
     apiKey: apiKey ?? "dry-run",
+    credentials: hasCredentials || options.isKeyless ? "--header" : provider.keyVariable,
     baseUrl: baseUrl.href,
     search,
     headers: { ...replaced, ...own },
