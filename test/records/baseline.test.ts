@@ -135,8 +135,8 @@ describe("a baseline on disk", () => {
     expect(await readBaselines(join(dir, "none"))).toEqual([]);
   });
 
-  it("may be reformatted, with other line endings", async () => {
-    await change((text) => text.replaceAll("\n", "\r\n"));
+  it("may be reformatted, with other line endings and a byte order mark", async () => {
+    await change((text) => `\uFEFF${text.replaceAll("\n", "\r\n")}`);
     expect(await readBaseline(file)).toEqual(aBaseline());
   });
 

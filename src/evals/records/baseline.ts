@@ -153,7 +153,7 @@ async function writeInFolder(what: string, file: string, write: () => Promise<vo
 /** Reads a baseline; undefined if there is no file. Throws EvalsError for one that is invalid or edited by hand. */
 export async function readBaseline(file: string): Promise<Baseline | undefined> {
   const text = await readIfPresent("The baseline", file);
-  return text === undefined ? undefined : parseBaseline(text, file);
+  return text === undefined ? undefined : parseBaseline(text.replace(/^\uFEFF/, ""), file);
 }
 
 function parseBaseline(text: string, file: string): Baseline {
