@@ -246,7 +246,10 @@ describe("faults", () => {
 
   it.each<[Fault, string]>([
     [{ fault: "status", status: 400, message: "bad" }, "400 invalid_request_error: bad (request req_1)"],
-    [{ fault: "status", status: 401, message: "who?" }, "401 authentication_error: who?; check ANTHROPIC_API_KEY (request req_1)"],
+    [
+      { fault: "status", status: 401, message: "who?" },
+      "401 authentication_error: who?; check ANTHROPIC_API_KEY (request req_1)",
+    ],
     [
       { fault: "status", status: 500, message: "never", headers: { "x-should-retry": "false" } },
       "500 api_error: never (request req_1)",
