@@ -73,7 +73,7 @@ type Init = { method?: string; headers?: unknown; body?: unknown; signal?: Abort
  * - It follows no redirects and keeps no cookies, and ends a body that is larger than 16 MiB.
  * Timeouts are left to the caller's signal. Throws a usage error for an invalid proxy.
  */
-export function createFetch(env: Readonly<Record<string, string | undefined>>): Fetch {
+export function createFetch(env: Env): Fetch {
   const proxied = createProxyFetch(env);
   if (!proxied) return createPooledFetch();
   return async (url, init) => {

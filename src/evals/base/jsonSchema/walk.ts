@@ -13,25 +13,18 @@ export function formatJsonPath(path: Path): string {
   return text;
 }
 
-/** Whether a `$ref` is a JSON pointer into its own document: `#` or `#/...`. */
-function isLocalPointer(ref: string): boolean {
-  return ref === "#" || ref.startsWith("#/");
-}
+/** Whether a `$ref` is a JSON pointer into its own document. */
+const isLocalPointer = (ref: string) => ref === "#" || ref.startsWith("#/");
 
 /** The value that a local `$ref` points to, with its path (RFC 6901, percent-decoded as a URI fragment is). */
 export function resolvePointer(ref: string, root: JsonObject): { value: Json; path: string[] } | undefined {
   if (!isLocalPointer(ref)) return undefined;
-  let value: Json = root;
-  const path: string[] = [];
-  for (const part of decodePercent(ref).split("/").slice(1)) {
-    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
-    const inside: boolean = typeof value === "object" && value !== null && Object.hasOwn(value, key);
-    const next: Json | undefined = inside ? (value as JsonObject)[key] : undefined;
-    if (next === undefined) return undefined;
-    value = next;
-    path.push(key);
-  }
-  return { value, path };
+  const steps = decodePercent(ref).split("/").slice(1);
+  const path = steps.map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const enter = (value: Json | undefined, key: string) =>
+    typeof value === "object" && value !== null && Object.hasOwn(value, key) ? (value as JsonObject)[key] : undefined;
+  const value = path.reduce<Json | undefined>(enter, root);
+  return value === undefined ? undefined : { value, path };
 }
 
 /** A schema inside a schema, and its role there. */
@@ -71,13 +64,7 @@ const keywords = new Map<string, Keyword>([
 ]);
 
 export type SchemaField = "inputSchema" | "outputSchema";
-const toRoot = (schema: JsonObject, at: Path = []): SchemaLocation => ({
-  schema,
-  at,
-  role: "root",
-  name: "",
-  level: 0,
-});
+const toRoot = (schema: JsonObject, at: Path = []) => ({ schema, at, role: "root" as const, name: "", level: 0 });
 const memoized = (field: SchemaField) => once((schema: JsonObject) => walk(toRoot(schema, [field])));
 const walks = { inputSchema: memoized("inputSchema"), outputSchema: memoized("outputSchema") };
 
@@ -202,8 +189,7 @@ export function findRecursiveRef(walk: Walk): SchemaLocation | undefined {
 
 function* listReachable(location: SchemaLocation, walk: Walk): Iterator<SchemaLocation> {
   const target = typeof location.schema.$ref === "string" ? followRef(location.schema.$ref, walk) : undefined;
-  if (target?.kind === "local" && isJsonObject(target.schema)) {
+  if (target?.kind === "local" && isJsonObject(target.schema))
     yield { ...location, schema: target.schema, at: target.at };
-  }
   yield* listChildren(location);
 }

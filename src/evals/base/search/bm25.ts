@@ -44,9 +44,8 @@ export function buildBm25Scorer(documents: readonly SearchDocument[]): Scorer {
   const scoreWord = buildBm25Index(documents.map(listDocumentWords));
   return (text) => {
     const scores = new Float64Array(documents.length);
-    for (const word of new Set(stemWords(text))) {
+    for (const word of new Set(stemWords(text)))
       for (const [at, score] of scoreWord(word)) scores[at] = (scores[at] ?? 0) + score;
-    }
     return scores;
   };
 }

@@ -53,11 +53,7 @@ function scoreWords(text: string, count: number, scoreWord: WordScorer): Float64
   return scores;
 }
 
-const prefix = /^mcp__.*?__/;
-
-function withoutPrefix(name: string): string {
-  return name.replace(prefix, "");
-}
+const withoutPrefix = (name: string) => name.replace(/^mcp__.*?__/, "");
 
 /** Creates a function that returns what a lower-cased word adds to the scores of documents, by index. */
 function buildWordScorer(documents: readonly SearchDocument[]): WordScorer {
@@ -71,13 +67,10 @@ function buildWordScorer(documents: readonly SearchDocument[]): WordScorer {
   ];
   return (word) => {
     const scores = new Map<number, number>();
-    for (const at of index.findPiece(word)) {
+    for (const at of index.findPiece(word))
       scores.set(at, parts[at]?.includes(word) ? weights.namePart : weights.insideName);
-    }
     for (const at of wholeNames.findWord(word)) scores.set(at, weights.wholeName);
-    for (const { find, weight } of texts) {
-      for (const at of find(word)) scores.set(at, (scores.get(at) ?? 0) + weight);
-    }
+    for (const { find, weight } of texts) for (const at of find(word)) scores.set(at, (scores.get(at) ?? 0) + weight);
     return scores;
   };
 }
@@ -103,9 +96,7 @@ function hasWord(text: string, word: string): boolean {
   return false;
 }
 
-function isLetter(character = ""): boolean {
-  return /^[a-z0-9_]$/.test(character);
-}
+const isLetter = (character = "") => /^[a-z0-9_]$/.test(character);
 
 /** Creates a test for whether any of these documents has a word in a part of its name, hint or description. */
 export function buildKeywordFinder(documents: readonly SearchDocument[]): (word: string) => boolean {

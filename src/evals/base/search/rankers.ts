@@ -1,3 +1,4 @@
+import { byCodeUnit } from "../text/text.ts";
 import { buildBm25Scorer } from "./bm25.ts";
 import { type Scorer, type SearchDocument, shortenDocument } from "./document.ts";
 import { buildKeywordScorer } from "./keyword.ts";
@@ -42,7 +43,8 @@ const maxSearchText = 10_000;
 /** Builds a ranker, which can be used any number of times and returns the objects that were passed in. */
 export function buildRanker<D extends SearchDocument>(name: RankerName, documents: readonly D[]): Ranker<D> {
   const score = scorers[name](documents.map(shortenDocument));
-  const byName = documents.map((document, at) => ({ document, at })).sort(compareNames);
+  const byName = documents.map((document, at) => ({ document, at }));
+  byName.sort((a, b) => compareNames(a.document.name, b.document.name));
   return (text, limit) => {
     const scores = score(text.slice(0, maxSearchText));
     if (typeof scores === "string") return { kind: "refused", reason: scores };
@@ -59,9 +61,7 @@ export function buildRanker<D extends SearchDocument>(name: RankerName, document
 let collator: Intl.Collator | undefined;
 
 /** Sorts ties like Claude Code. The language is fixed, so that the result does not depend on the machine. */
-function compareNames({ document: { name: a } }: Listed, { document: { name: b } }: Listed): number {
+function compareNames(a: string, b: string): number {
   collator ??= new Intl.Collator("en");
-  return collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
+  return collator.compare(a, b) || byCodeUnit(a, b);
 }
-
-type Listed = { document: SearchDocument };

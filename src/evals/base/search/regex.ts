@@ -1,5 +1,6 @@
 import { RE2JS } from "re2js";
 import { limitTime, TimeLimitError } from "../limitTime.ts";
+import { messageOf } from "../types/errors.ts";
 import type { Scorer, SearchDocument } from "./document.ts";
 import { buildWordIndex } from "./keyword.ts";
 
@@ -33,9 +34,8 @@ export function buildRegexScorer(documents: readonly SearchDocument[]): Scorer {
   };
   return (pattern) => {
     if (pattern === "") return "The pattern is empty.";
-    if (pattern.length > maxPattern) {
+    if (pattern.length > maxPattern)
       return `The pattern has ${pattern.length} characters; at most ${maxPattern} are allowed.`;
-    }
     try {
       return limitTime(searchMs, () => score(pattern));
     } catch (error) {
@@ -64,7 +64,7 @@ function findSyntaxError(pattern: string): string | undefined {
     RE2JS.compile(pattern);
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

@@ -1,4 +1,4 @@
-import { getOrAdd, once } from "../collections.ts";
+import { getOrAdd, once, sumOf } from "../collections.ts";
 import { listProperties } from "../jsonSchema/keywords.ts";
 import { isJsonObject } from "../types/json.ts";
 import { buildBm25Index } from "./bm25.ts";
@@ -61,11 +61,9 @@ export function weighWords(texts: readonly ToolText[]): Weights[] {
   for (const field of ["name", "description", "parameters"] as const) {
     const words = texts.map((text) => stemWords(text[field] ?? ""));
     const scoreWord = buildBm25Index([...words, ...fillers]);
-    for (const word of new Set(words.flat())) {
-      for (const [at, score] of scoreWord(word)) {
+    for (const word of new Set(words.flat()))
+      for (const [at, score] of scoreWord(word))
         weights[at]?.set(word, (weights[at]?.get(word) ?? 0) + score * fieldWeights[field]);
-      }
-    }
   }
   return weights.map((all) => (all.size > maxWords ? new Map(heaviest(all).slice(0, maxWords)) : all));
 }
@@ -118,33 +116,22 @@ export function listSharedWords(a: Weights, b: Weights): string[] {
   return heaviest(shared).map(([word]) => word);
 }
 
-/** Two similar tools: their similarity (0 to 1), the shared words, heaviest first, and their indices in the list. */
-type ConfusablePair = {
-  a: string;
-  b: string;
-  similarity: number;
-  shared: readonly string[];
-  at: readonly [number, number];
-};
-
 /**
- * Lists at most `most` pairs of tools with a similarity of at least `least`, most similar first, judged by the words of
- * their names, descriptions and parameters. The order of tools does not matter; tools without a name are skipped.
+ * Lists at most `most` pairs of tools with a similarity (0 to 1) of at least `least`, most similar first, judged by the
+ * words of their names, descriptions and parameters: with the shared words, heaviest first, and their indices. The order of
+ * tools does not matter; tools without a name are skipped.
  */
-export function listConfusablePairs(
-  tools: readonly SearchableTool[],
-  { least = leastConfusable, most = 50 }: { least?: number; most?: number } = {},
-): ConfusablePair[] {
+export function listConfusablePairs(tools: readonly SearchableTool[], { least = leastConfusable, most = 50 } = {}) {
   const { named, weights } = indexTools(tools);
-  const pairs: ConfusablePair[] = [];
-  for (const { a, b, similarity } of findSimilarPairs(weights, least).slice(0, most)) {
-    const [one, other, mine, theirs] = [named[a], named[b], weights[a], weights[b]];
-    if (!one || !other || !mine || !theirs) continue;
-    const spelled = new Map(splitWords(Object.values(one.text).join(" ")).map(({ text, stem }) => [stem, text]));
-    const shared = listSharedWords(mine, theirs).map((stem) => spelled.get(stem) ?? stem);
-    pairs.push({ a: one.name, b: other.name, similarity, shared, at: [one.at, other.at] });
-  }
-  return pairs;
+  return findSimilarPairs(weights, least)
+    .slice(0, most)
+    .flatMap(({ a, b, similarity }) => {
+      const [one, other, mine, theirs] = [named[a], named[b], weights[a], weights[b]];
+      if (!one || !other || !mine || !theirs) return [];
+      const spelled = new Map(splitWords(Object.values(one.text).join(" ")).map(({ text, stem }) => [stem, text]));
+      const shared = listSharedWords(mine, theirs).map((stem) => spelled.get(stem) ?? stem);
+      return [{ a: one.name, b: other.name, similarity, shared, at: [one.at, other.at] as const }];
+    });
 }
 
 /** Lines of this many tools are notes on all of them (on input, output or limits), and make no two of them alike. */
@@ -152,11 +139,8 @@ const repeatedIn = 3;
 
 /** The tools without the lines that several descriptions have in common, but always with their first. */
 function dropRepeatedLines(tools: readonly SearchableTool[]): SearchableTool[] {
-  const lines = tools.map(({ description }) =>
-    shorten(description)
-      .trim()
-      .split(/\s*\n\s*/),
-  );
+  const texts = tools.map(({ description }) => shorten(description).trim());
+  const lines = texts.map((text) => text.split(/\s*\n\s*/));
   const holders = new Map<string, number>();
   for (const line of lines.flatMap((own) => [...new Set(own)])) holders.set(line, (holders.get(line) ?? 0) + 1);
   const isOwn = (line: string, at: number) => at === 0 || (holders.get(line) ?? 0) < repeatedIn;
@@ -167,14 +151,11 @@ function dropRepeatedLines(tools: readonly SearchableTool[]): SearchableTool[] {
 const indexTools = once((tools: readonly SearchableTool[]) => {
   const named = dropRepeatedLines(tools)
     .flatMap((tool, at) => (typeof tool.name === "string" ? [{ at, name: tool.name, text: toToolText(tool) }] : []))
+    .map((one) => ({ ...one, key: JSON.stringify([one.name, one.text.description, one.text.parameters]) }))
     // Sorted, because floating-point sums depend on the order.
-    .sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));
+    .sort((one, other) => (one.key < other.key ? -1 : 1));
   return { named, weights: weighWords(named.map(({ text }) => text)) };
 });
-
-function sortKey({ name, text }: { name: string; text: { description?: string; parameters?: string } }): string {
-  return JSON.stringify([name, text.description, text.parameters]);
-}
 
 function heaviest(weights: Iterable<[string, number]>): [string, number][] {
   return [...weights].sort(([one, a], [other, b]) => b - a || (one < other ? -1 : 1));
@@ -185,8 +166,4 @@ function meanShare(inB: number, ownA: number, inA: number, ownB: number): number
   return Math.sqrt(Math.min(1, inB / ownA) * Math.min(1, inA / ownB));
 }
 
-function sum(weights: Weights): number {
-  let total = 0;
-  for (const weight of weights.values()) total += weight;
-  return total;
-}
+const sum = (weights: Weights) => sumOf(weights.values(), (weight) => weight);

@@ -47,17 +47,11 @@ function dropDescriptions(skills: readonly Skill[], { budget, markup }: ListingR
 
 function cutEvenly(skills: readonly Skill[], { budget, markup }: ListingRule): ListedSkill[] {
   const overhead = skills.reduce((sum, { name }) => sum + 2 * name.length + markup + separator.length, 0);
-  const room = findEvenLength(
-    skills.map(({ description }) => description.length),
-    budget - overhead,
-  );
+  const lengths = skills.map(({ description }) => description.length);
+  const room = findEvenLength(lengths, budget - overhead);
   return skills.map(({ name, description }) => {
-    const isWhole = description.length <= room;
-    return {
-      name,
-      description: description.slice(0, room),
-      shown: isWhole ? "whole" : room === 0 ? "name only" : "cut",
-    };
+    const shown = description.length <= room ? "whole" : room === 0 ? "name only" : "cut";
+    return { name, description: description.slice(0, room), shown };
   });
 }
 

@@ -15,14 +15,6 @@ export function isSecretName(name: string): boolean {
   return (secretName.test(separated) || joinedName.test(name)) && !otherName.test(separated);
 }
 
-/** Headers whose values are those of other requests, too. */
-const harmlessHeader =
-  /^(?:accept|content|user-agent|origin|referer|host|cache-control|connection|mcp-(?:protocol-version|session-id)$|x-requested-with)/i;
-
-/** Whether a header of a server is worth hiding: most names of headers are made up, so by its value. */
-export const isSecretHeader = (name: string, value: string) =>
-  isSecretName(name) || (!harmlessHeader.test(name) && looksSecret(value));
-
 /** Whether a value that is named like a secret is one: not a word, a number, a path or a reference. */
 export const looksSecret = (value: string) =>
   value.length >= 8 &&

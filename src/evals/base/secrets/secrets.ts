@@ -1,14 +1,6 @@
 import { once } from "../collections.ts";
 import { addFound, createFinder, type Finder, type Found, fewest, foldEscapes } from "./findTexts.ts";
-import {
-  isReference,
-  isSecretHeader,
-  isSecretName,
-  listParts,
-  looksRandom,
-  looksSecret,
-  readMembers,
-} from "./recognize.ts";
+import { isReference, isSecretName, listParts, looksRandom, looksSecret, readMembers } from "./recognize.ts";
 
 /** The words that records consist of. They are not redacted, since nothing could read a record without them. */
 export const recordWords = `
@@ -149,7 +141,9 @@ export function createSecrets() {
       for (const [name, value] of Object.entries(headers)) {
         // Without the scheme: `Bearer <token>`.
         const bare = value.slice(value.indexOf(" ") + 1);
-        for (const one of [value, bare]) if (isSecretHeader(name, bare)) secrets.add(name, one);
+        // Most names of headers are made up, so their values decide.
+        const isSecret = isSecretName(name) || (!harmlessHeader.test(name) && looksSecret(bare));
+        for (const one of isSecret ? [value, bare] : []) secrets.add(name, one);
       }
     },
     /**
@@ -166,6 +160,10 @@ export function createSecrets() {
   };
   return secrets;
 }
+
+/** Headers whose values are those of other requests, too. */
+const harmlessHeader =
+  /^(?:accept|content|user-agent|origin|referer|host|cache-control|connection|mcp-(?:protocol-version|session-id)$|x-requested-with)/i;
 
 /** A part of the path of a URL. */
 const shortestPart = 16;

@@ -77,9 +77,9 @@ export function cutNames(names: Iterable<string>, width: number, ellipsis: strin
 
 /** The length of the longest common prefix. */
 function countCommon([first = "", ...others]: readonly string[]): number {
-  const [characters, ...among] = [first, ...others].map((name) => [...name]);
-  const differs = characters?.findIndex((character, at) => among.some((other) => other[at] !== character)) ?? -1;
-  return differs === -1 ? (characters?.length ?? 0) : differs;
+  const [characters, among] = [[...first], others.map((name) => [...name])];
+  const differs = characters.findIndex((character, at) => among.some((other) => other[at] !== character));
+  return differs === -1 ? characters.length : differs;
 }
 
 /** Keeps the start of a name, and as much as fits from character `from` on. */
@@ -136,8 +136,7 @@ export function wrapName(name: string, width: number): string[] {
 /** Column widths that fit into `total`. The widest column is narrowed first, and none below `least`. */
 export function narrowColumns(natural: readonly number[], total: number, least: number): number[] {
   const widths = [...natural];
-  let excess = widths.reduce((sum, width) => sum + width, 0) - total;
-  for (; excess > 0; excess -= 1) {
+  for (let excess = widths.reduce((sum, width) => sum + width, 0) - total; excess > 0; excess -= 1) {
     const widest = widths.indexOf(Math.max(...widths));
     const width = widths[widest];
     if (width === undefined || width <= least) break;

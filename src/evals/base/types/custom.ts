@@ -64,10 +64,8 @@ export type AssertionInput = {
   workspace: string;
 };
 
-export const assertionResultSchema = z.union([
-  z.boolean(),
-  z.strictObject({ pass: z.boolean(), reason: z.string().optional() }),
-]);
+const decisionSchema = z.strictObject({ pass: z.boolean(), reason: z.string().optional() });
+export const assertionResultSchema = z.union([z.boolean(), decisionSchema]);
 /** What a code assertion and a custom matcher return. */
 export type AssertionResult = z.input<typeof assertionResultSchema>;
 

@@ -180,12 +180,12 @@ function chooseOption(issue: Issue): Issue {
     const expected = [...new Set(types.map((type) => nameType(type.expected)))].join(" or ");
     return { ...typed, path: issue.path, expected: expected as typeof typed.expected };
   }
-  const values = issue.errors.map(([first]) =>
-    first?.code === "invalid_value" && first.path.length === 0 ? first : undefined,
+  const valued = issue.errors.flatMap(([first]) =>
+    first?.code === "invalid_value" && first.path.length === 0 ? first : [],
   );
-  const [valued] = values;
-  if (valued && values.every((one) => one !== undefined))
-    return { ...valued, path: issue.path, values: values.flatMap((one) => one.values) };
+  const [value] = valued;
+  if (value && valued.length === issue.errors.length)
+    return { ...value, path: issue.path, values: valued.flatMap((one) => one.values) };
   const matching = issue.errors.filter(([first]) => !types.includes(first as (typeof types)[number]));
   const [closest] = matching.toSorted((a, b) => a.length - b.length)[0] ?? [];
   return closest ? chooseOption({ ...closest, path: [...issue.path, ...closest.path] }) : issue;

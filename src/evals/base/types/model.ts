@@ -54,11 +54,9 @@ type NamedModel = { id: string; repliedBy?: string | undefined };
 export function isSameModel(a: NamedModel, b: NamedModel): boolean {
   if (a.id === b.id) return true;
   const [provider, other] = [a.id, b.id].map((id) => id.slice(0, id.indexOf(":") + 1));
-  const listNames = ({ id, repliedBy }: NamedModel) => [id.slice(id.indexOf(":") + 1), repliedBy];
+  const listNames = ({ id, repliedBy }: NamedModel) => [id.slice(id.indexOf(":") + 1), repliedBy ?? []].flat();
   const names = listNames(b);
-  return (
-    provider !== "" && provider === other && listNames(a).some((name) => name !== undefined && names.includes(name))
-  );
+  return provider !== "" && provider === other && listNames(a).some((name) => names.includes(name));
 }
 
 /** The properties of a model that are known before its first call. */
