@@ -20,7 +20,6 @@ export async function findRegisteredServers(io: Io): Promise<RegisteredServer[]>
   return own.length > 0 ? own : await readAll(ofUser, io);
 }
 
-/** The servers in those of the files that exist and can be read. */
 async function readAll(paths: readonly string[], { cwd }: Io): Promise<RegisteredServer[]> {
   const reading = paths.filter(existsSync).map(async (path) => {
     const host = await readHostFile(path, cwd).catch((error: unknown) => {

@@ -23,12 +23,9 @@ import { renderTerminal } from "../reports/terminal.ts";
 import { explainUnknownRule, rules } from "./lint/rules/index.ts";
 import { toolRules, unknownToolRules } from "./probe/plan/rules.ts";
 
-// The settings of rules, of lint and of probe: levels, profile and suppressions.
-
 const projectFile = "evals/lint.yaml";
 const levels = lintSettingsSchema.shape.severities.unwrap().valueType.options;
 
-/** The settings of flags: items like `name-length=error`, and a profile. */
 type SettingFlags = { severity?: readonly string[] | undefined; profile?: Settings["profile"] | undefined };
 
 /** The settings that apply to all subjects: those of the flags, then those of evals/lint.yaml. Throws EvalsError. */
@@ -82,10 +79,7 @@ export function mergeSettings([flags = {}, ...project]: readonly Settings[], own
   return [flags, ...own, ...project];
 }
 
-/**
- * The exit code of lint and probe: failed if a finding has at least the severity `failOn`, otherwise incomplete if
- * something could not be inspected.
- */
+/** Failed for a finding of at least `failOn`, else incomplete if something could not be inspected. */
 export function decideExitCode(counts: Record<Severity, number>, failOn: Severity, isComplete: boolean): ExitCode {
   const isFailed = severityOrder.slice(0, severityOrder.indexOf(failOn) + 1).some((severity) => counts[severity] > 0);
   if (isFailed) return exitCodes.failed;

@@ -231,7 +231,6 @@ export const importOutputSchema = z.object({ imports: z.array(importReportSchema
 
 const maxItems = 12;
 
-/** The report of `evals import`: what was kept, what was left out and why, and expected tools that do not exist. */
 function importDocument(reports: readonly ImportReport[]): Block[] {
   return reports.flatMap(({ format, written, hasServer, files, kept, cases, losses, isRunnable, dead }) => {
     const left = cases.flatMap(({ leftOut, location }) => (leftOut === undefined ? [] : [{ what: leftOut, location }]));
@@ -272,7 +271,6 @@ function importDocument(reports: readonly ImportReport[]): Block[] {
   });
 }
 
-/** Counts equal reasons, and names the place of the first. */
 function countReasons(noun: string, all: readonly { what: string; location: Location }[]): Block {
   const ranked = [...groupBy(all, ({ what }) => what)].sort(([, a], [, b]) => b.length - a.length);
   const items = ranked.map(([what, own]): Item => {

@@ -170,7 +170,6 @@ export async function requireFolder(folder: string, io: Io): Promise<void> {
     throw usageError(`The folder "${folder}" does not exist.`, "Name a skill package, or a folder of skill packages.");
 }
 
-/** Whether a word is the name of a program. */
 function isOnPath(word: string, { env }: Io): boolean {
   const folders = (env.PATH ?? env.Path ?? "").split(delimiter).filter(Boolean);
   return /^[\w.-]+$/.test(word) && folders.some((folder) => existsSync(join(folder, word)));

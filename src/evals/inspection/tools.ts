@@ -79,7 +79,6 @@ export async function listSource(target: Source, io: Io): Promise<ListedSource> 
   return { name: basename(target.file, extname(target.file)), ...list, warnings: [] };
 }
 
-/** Connects to a server, reads all pages of its list and closes it again. Throws EvalsError. */
 async function listServer(target: ServerTarget, io: Io): Promise<ListedSource> {
   // Imported only for a server, because loading the client takes longer than anything else at the start.
   const { connect } = await import("../servers/connect.ts");
@@ -123,7 +122,6 @@ export const toolsOutputSchema = z.object({
 /** A named tool list as the server sent it, unchecked. */
 type ListedTools = { name: string; items: readonly unknown[] };
 
-/** The tools of each list: name, tokens in a request, parameters (`?`: optional), annotated effect, description. */
 function toolsDocument(lists: readonly ListedTools[], next: string): Block[] {
   const columns = makeColumns(["name", "tool"], ["figure", "tokens"], ["text", "parameters", "effect", "description"]);
   return lists.flatMap(({ name, items }, at) => [

@@ -241,7 +241,6 @@ function coverTools(current: readonly Current[]): VerifiedCoverage[] {
 
 type Verified = VerifiedSuite["records"][number];
 
-/** The report of `evals baseline verify`: whether the baselines are current, what differs, and coverage. */
 function verifyDocument(report: VerifyReport): Block[] {
   const { suites, coverage, failed, withoutSuite } = report;
   const [first = "", ...more] = listStatements(report);

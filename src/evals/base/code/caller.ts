@@ -118,10 +118,7 @@ export class CodeThread {
   }
 }
 
-/**
- * Calls the default exports of the user's modules, each in a thread of its own and one call at a time. A call that takes
- * longer than the limit ends the thread.
- */
+/** Calls users' modules, each in a thread of its own, one call at a time. A call over the limit ends the thread. */
 export class CodeCaller {
   readonly #threads = new Map<string, CodeThread>();
   readonly #last = new Map<string, Promise<unknown>>();

@@ -20,10 +20,7 @@ export async function importModule(path: string): Promise<{ default?: unknown; [
   }
 }
 
-/**
- * Lets Ctrl-C and SIGTERM end the process at once until the returned function is called: the program's own handlers
- * are never called while a user's code loops forever.
- */
+/** Lets Ctrl-C and SIGTERM end the process at once until the returned function is called: users' code may loop. */
 export function releaseSignals(): () => void {
   const signals = (["SIGINT", "SIGTERM"] as const).map((signal) => [signal, process.listeners(signal)] as const);
   for (const [signal] of signals) process.removeAllListeners(signal);

@@ -118,7 +118,6 @@ const shapes: readonly [string, Shape][] = [
   ...all(string, "title", "description", "format", "pattern", "$ref"),
 ];
 
-/** Type names of other languages, with their names in JSON Schema. */
 const foreignTypes = new Map<Json, string>([
   ...["int", "long", "int32", "int64", "Integer"].map((name) => [name, "integer"] as const),
   ...["float", "double", "decimal", "Number"].map((name) => [name, "number"] as const),

@@ -18,7 +18,6 @@ export type Validity =
   | { kind: "invalid"; why: string; faults?: readonly MemberFault[] }
   | { kind: "unchecked"; why: string };
 
-/** A member that makes an object invalid, and what is wrong with it. */
 type MemberFault = { member: string; kind: "missing" | "wrong-type" | "wrong-value" | "invented" };
 
 /**
@@ -172,10 +171,7 @@ const dialects = { "2020-12": Ajv2020, "draft-07": Ajv };
 type Dialect = keyof typeof dialects;
 const compilers = new Map<string, Ajv | Ajv2020>();
 
-/**
- * Compiles a schema to a validator that ends at the first error, or with `allErrors` lists all. Compilers are created on
- * first use: creating one takes longer than all its work.
- */
+/** Ends at the first error, or with `allErrors` lists all. Creating a compiler takes longer than all its work. */
 function compileIn(dialect: Dialect, schema: JsonObject, { allErrors }: { allErrors: boolean }): ValidateFunction {
   const compiler = getOrAdd(compilers, `${dialect} ${allErrors}`, () => {
     const made = new dialects[dialect]({ ...options, allErrors });
@@ -184,10 +180,7 @@ function compileIn(dialect: Dialect, schema: JsonObject, { allErrors }: { allErr
   return compiler.compile({ ...schema, $id: "inputSchema" });
 }
 
-/**
- * Keywords with which validation can take long; without one it takes less time than a limit costs. Their names in values
- * do no harm.
- */
+/** Keywords with which validation can take long; without them it takes less time than a limit costs. */
 const slowKeywords = /"(?:pattern|patternProperties|uniqueItems|allOf|anyOf|oneOf|not|if|dependentSchemas|\$ref)":/;
 
 function compileWith(dialect: Dialect, schema: JsonObject): Validate | string {

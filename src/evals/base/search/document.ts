@@ -40,7 +40,6 @@ export function shortenDocument({ name, description, hint, parameterNames }: Sea
   };
 }
 
-/** Words that carry no information about which tool is meant. */
 const stopWords = new Set(
   `a about all am an and any are as at be been but by can could did do does for from get give had has have help here hey
   hi how i if in into is it its just let like make may me might my need no not now of off on or our out over please shall

@@ -104,7 +104,6 @@ export function buildKeywordFinder(documents: readonly SearchDocument[]): (word:
   return (word) => scoreWord(word.toLowerCase()).size > 0;
 }
 
-/** Finds texts by their words. */
 type WordIndex = {
   /** The indices of the texts that contain this word. */
   findWord(word: string): Iterable<number>;

@@ -1,5 +1,3 @@
-// What is a secret, by its name and by its looks.
-
 const secretName =
   /(?:^|[_-])(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASS|PWD|CREDENTIAL|AUTH|AUTHORIZATION|PAT|BEARER|JWT|COOKIE)S?(?:$|[_-])/i;
 
@@ -27,7 +25,6 @@ export const looksSecret = (value: string) =>
 export const isReference = (value: string) =>
   /^(?:[\w-]+ )?\$\{\w[^}]*\}$|^\$\w+$|^<[\w -]+>$|^\{\{[\w .-]+\}\}$|^(.)\1*$/.test(value);
 
-/** How tokens of known services begin. */
 const tokenStart =
   /^(?:sk[-_]|[pr]k_(?:live|test)_|gh[opsu]_|github_pat_|xox[abeprs]-|glpat-|npm_|hf_|AKIA|ASIA|AIza|lin_api_|ntn_|eyJ[\w-]{10})[\w.+/=-]{8}/;
 

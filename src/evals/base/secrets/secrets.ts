@@ -69,10 +69,7 @@ export function createSecrets() {
   };
   const hide = (text: string) => replace(text, mark);
   const secrets = {
-    /**
-     * Adds a value under the name that replaces it in texts, and its parts. Short values are ignored, because redacting
-     * them would hide words.
-     */
+    /** Adds a value under the name that replaces it, and its parts, unless it is so short that it hides words. */
     add(name: string, given: string): void {
       // A backslash at the end could be the one that escapes what follows in JSON.
       const value = given.trim().replace(/(?<!\\)\\+$/, "");
@@ -95,10 +92,7 @@ export function createSecrets() {
       for (const part of path.split("/")) if (part.length >= shortestPart && looksRandom(part)) secrets.add(name, part);
       for (const [key, value] of parameters) if (isSecretName(key) || looksRandom(value)) secrets.add(name, value);
     },
-    /**
-     * Adds the value of a variable that is named like a secret; of another one what is secret by its form, and of a
-     * server's all that looks random.
-     */
+    /** Adds a value that is named like a secret, or what is secret in it; of a server's, all that looks random. */
     addVariable(name: string, value: string, { isServer = false } = {}): void {
       const isUrl = /^[a-z][a-z\d+.-]*:\/\//i.test(value);
       if (!isUrl && (isSecretName(name) || (isServer && looksSecret(value) && looksRandom(value))))

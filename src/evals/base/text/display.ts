@@ -55,10 +55,7 @@ export function cut(text: string, width: number, ellipsis: string): string {
   return head(text, Math.max(0, width - displayWidth(ellipsis))) + ellipsis.slice(0, width);
 }
 
-/**
- * Shortens longer names to `width` columns, in the middle, because similar names often differ only at their ends. Names
- * that would look the same keep the part from their first difference on. Returns how each name is shown.
- */
+/** Shows names in `width` columns: cut in the middle, or where those that would look the same first differ. */
 export function cutNames(names: Iterable<string>, width: number, ellipsis: string): Map<string, string> {
   const all = [...new Set(names)];
   const shown = new Map(all.map((name) => [name, cutMiddle(name, width, ellipsis)]));

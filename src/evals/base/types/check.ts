@@ -17,10 +17,7 @@ export const placeboSchema = z.strictObject({
 /** What harmless edits of the tools did to the cases of a suite on a model (`run --check placebo`). */
 export type PlaceboResult = z.infer<typeof placeboSchema>;
 
-/**
- * `evals/baselines/<suite>.<model>.json`: the tools of a suite when its author accepted them, and how
- * often the model passed each case with them. Small and sorted, so that it can be committed.
- */
+/** `evals/baselines/<suite>.<model>.json`: the accepted tools, and how often the model passed each case. */
 export const baselineSchema = z.strictObject({
   format: z.literal(baselineFormat),
   checksum: z.string().describe("SHA-256 (hex) of the canonical JSON of all the rest: an edited baseline is none"),

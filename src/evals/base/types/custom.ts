@@ -57,10 +57,7 @@ export type AssertionInput = {
     result?: { text: string; isError: boolean; structuredContent?: Json };
     skipped?: string;
   }[];
-  /**
-   * The absolute path of the folder with the files of the case, as the trial left them; for a case without files of the
-   * folder in which the server runs, or else of the suite.
-   */
+  /** The folder with the files of the case after the trial; without files that of the server or the suite. */
   workspace: string;
 };
 

@@ -69,10 +69,7 @@ export const isLocalModel = ({ id }: { id: string }): boolean =>
 /** The base URL of a local server at its port by default. */
 export const localUrl = (port: number): string => `http://127.0.0.1:${port}/v1`;
 
-/**
- * The base URL of a local server: the given one, with or without the path of one of its APIs, that of OLLAMA_HOST, or
- * the one by default.
- */
+/** The base URL of a local server: the given one, whatever path it has, that of OLLAMA_HOST, or the default. */
 export function resolveLocalUrl(server: keyof typeof localServers, { env, baseUrl }: EndpointOptions): string {
   const ollamaHost = server === "ollama" && env.OLLAMA_HOST ? readOllamaHost(env.OLLAMA_HOST) : undefined;
   const written = baseUrl ?? ollamaHost ?? localUrl(localServers[server].port);

@@ -37,10 +37,7 @@ const shownProblems = 100;
 const maxMessage = 10_000;
 const shorten = (message: string) => (message.length > maxMessage ? `${message.slice(0, maxMessage)}…` : message);
 
-/**
- * The error class for everything that a user can cause and fix. It can have several problems, so that one run of a command
- * shows all of them. Anything else that is thrown is an internal error.
- */
+/** What a user can cause and fix: all problems of one run of a command. Any other error is an internal one. */
 export class EvalsError extends Error {
   override readonly name = "EvalsError";
   readonly problems: readonly Problem[];
@@ -106,7 +103,6 @@ export function messageOf(thrown: unknown): string {
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-/** Maximum number of issues in a message. */
 const maxIssues = 5;
 
 /** What messages call the types of schemas. */

@@ -71,7 +71,6 @@ export type Suppression = z.infer<typeof placedSuppressionSchema>;
 /** The settings of one file or of the command line. Suppressions have their place. */
 export type Settings = Pick<LintSettings, "severities" | "profile"> & { readonly ignore?: readonly Suppression[] };
 
-/** Two tools that a model can confuse, with the similarity of their texts. */
 const confusablePairSchema = z.object({
   server: z.string(),
   a: z.string(),

@@ -114,10 +114,7 @@ export type BatchService = {
   /** Maximum retries of a request, and waits. */
   readonly retries: number;
   readonly delay: Delay;
-  /**
-   * A request as an entry of a batch: the same body as if it were sent alone. `id` has letters, digits and `-`, at most
-   * 64.
-   */
+  /** A request as an entry of a batch, the same as if sent alone. `id`: letters, digits and `-`, at most 64. */
   write(id: string, request: ModelRequest): object;
   /** Reads the reply of an entry as that of a request that was sent alone. */
   read(result: { body: unknown; requestId?: string }, request: ModelRequest): Attempt;

@@ -148,10 +148,7 @@ export type Outcome = z.infer<typeof outcomeSchema>;
  */
 export type Answer = { outcome: Outcome; turns: Turn[]; deferred?: ReadonlySet<string>; lost?: Usage };
 
-/**
- * The result of a graded trial in one word: the first thing that went wrong, `right-tool`, or `abstained` for a case
- * that expects no tool.
- */
+/** The first thing that went wrong in a graded trial, `right-tool`, or `abstained` where no tool is expected. */
 const selectionSchema = z.enum([
   "right-tool",
   "wrong-tool",

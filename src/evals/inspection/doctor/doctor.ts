@@ -110,10 +110,7 @@ async function examineAll(servers: readonly ServerTarget[], { execute, timeout }
 
 type Resolved = { spec: LiveSpec; dir: string };
 
-/**
- * A server to connect to (`resolved`), the same without the values of variables (`written`), which may be secret, and the
- * faults of its entry in a host configuration. The first two are absent if the entry cannot be used.
- */
+/** `written`: without the values of variables, which may be secret. Both are absent if `entry` cannot be used. */
 type Prepared = { target: ServerTarget; resolved?: Resolved; written?: Resolved; entry: ServerFacts["entry"] };
 
 async function prepare(target: ServerTarget, io: Io): Promise<Prepared> {
@@ -172,7 +169,6 @@ function listKeys(id: string): string[] {
   return /^(?:copilot:claude-|goose:(?!openai\/))/.test(id) ? ["ANTHROPIC_API_KEY"] : ["OPENAI_API_KEY"];
 }
 
-/** The tools and instructions of a server that could be listed. */
 type ListedServer = { name: string; tools: readonly Tool[]; instructions: string | undefined };
 
 /**
@@ -252,10 +248,7 @@ async function openOffline(id: string, url: string, { env }: Io): Promise<HostMo
   throw usageError(`"${id}" is not a host.`);
 }
 
-/**
- * Starts a provider on this machine that shows what a host sends, and whose model answers "Done." to everything. `bodies` are
- * the model requests, in order.
- */
+/** Starts a provider whose model answers "Done." to everything. `bodies`: the model requests, in order. */
 export async function startOfflineProvider() {
   const bodies: string[] = [];
   const { http, url } = await startLoopback(async (request, response) => {

@@ -70,14 +70,12 @@ async function listAndCall(server: ToolServer, { execute, io }: Settings): Promi
   }
 }
 
-/** Rethrows anything but an EvalsError. */
 function describeFailure(error: unknown): { kind: "no"; message: string; hint: string } {
   if (!(error instanceof EvalsError)) throw error;
   const [{ message, hint = "" } = { message: "" }] = error.problems;
   return { kind: "no", message, hint };
 }
 
-/** Calls each tool that is permitted and has no required parameters once. */
 async function callTools(
   server: ToolServer,
   tools: readonly Tool[],

@@ -68,10 +68,7 @@ const deprecated =
 /** Pairs of words in names that nobody takes for each other, each in the order of letters. */
 const opposites = ["close open", "connect disconnect", "disable enable", "lock unlock", "pull push", "start stop"];
 
-/**
- * Whether the names of two tools say that they do not do the same: one reads and the other changes something (`get_x`,
- * `set_x`), or they differ in a word and its opposite (`start_x`, `stop_x`).
- */
+/** Whether one name says that it reads and the other that it changes something, or they differ in opposites. */
 export function differInEffect(one: string, other: string): boolean {
   const names = [splitName(one), splitName(other)] as const;
   const [a, b] = names.map((name) => getVerbKind(findVerb(name) ?? ""));
@@ -163,10 +160,7 @@ function chooseTools(tools: readonly Tool[], common: ReadonlySet<string>): reado
   return tools.filter((_, at) => chosen.has(at));
 }
 
-/**
- * The near misses, one for each tool; pairs that differ in effect come last. Of a similar pair the tool with more words
- * is expected, if it can be.
- */
+/** One for each tool, of pairs that differ in effect last. The tool with more words is expected, if it can be. */
 function findNearMisses(listed: readonly Tool[], chosen: readonly Tool[], confused: readonly ConfusedTools[]) {
   const expectable = new Map(chosen.map((tool) => [tool.name, tool]));
   const found: NearMiss[] = [];
@@ -262,7 +256,6 @@ const unrelated = [
   "Which is heavier, iron or gold?",
 ];
 
-/** The unrelated queries that share the fewest words with the tools. */
 function draftNoToolCases(tools: readonly Tool[], most: number): DraftCase[] {
   const words = new Set(tools.flatMap(({ name, description = "" }) => stemWords(`${spell(name)} ${description}`)));
   const overlap = (query: string) => stemWords(query).filter((word) => words.has(word)).length;

@@ -75,7 +75,6 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
 /** Trials per case of a language model, if a suite says nothing else. */
 const trialsPerCase = 5;
 
-/** Describes the tools of a source, and drafts a suite for them. */
 async function initTools(source: Source, options: InitOptions, io: Io): Promise<Drafted> {
   const listed = await listSource(source, io);
   const tools = parseTools(listed.name, listed.items);
@@ -177,10 +176,7 @@ async function chooseTargets(options: InitOptions, io: Io) {
 const nameSource = (source: Source) =>
   source.kind === "server" ? `"${source.name}"${source.via === undefined ? "" : ` (${source.via})`}` : source.file;
 
-/**
- * The skills that a run finds here, and the servers in the configuration files of hosts, or that of the package. Those of the
- * user count only if nothing else is found.
- */
+/** The skills that a run finds, and the servers of hosts or of the package; those of the user only if alone. */
 async function findTargets(name: string[] | undefined, io: Io) {
   const { roots } = await findSkillFolders({}, io);
   const { skills } = await discoverSkills(roots, { cwd: io.cwd });
@@ -203,7 +199,6 @@ async function findOwnServer({ cwd }: Io): Promise<string[]> {
   return isServer && typeof path === "string" && existsSync(resolve(cwd, path)) ? [`node ${shellWord(path)}`] : [];
 }
 
-/** The name of a server for a file name. */
 const slug = (name: string) =>
   name
     .normalize("NFKD")
@@ -231,7 +226,6 @@ async function ignoreReports(io: Io): Promise<string[]> {
   return ["Added /reports/, the folder of run records, to .gitignore."];
 }
 
-/** Writes the workflow, with the variables that suites and servers read as secrets. Returns a description of it. */
 async function writeWorkflow(io: Io): Promise<Block[]> {
   const files = [...(await findSuites(io)), ".mcp.json"].map((file) => resolve(io.cwd, file));
   const texts = await Promise.all(files.map((file) => readRegularFile(file).catch(() => "")));

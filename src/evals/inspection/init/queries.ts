@@ -98,10 +98,7 @@ async function openSkills(packages: readonly string[], options: QueriesOptions, 
   return [...files.values()];
 }
 
-/**
- * The suite that is named, the first with drafts or the only one, with the cases that are drafted for its tools; or the eval
- * files of the project's skills.
- */
+/** The suite that is named, has drafts or is the only one, with drafted cases; or the skills of the project. */
 async function openSuite(options: QueriesOptions, io: Io): Promise<Drafts[]> {
   const { path, writer, from, replace = [] } = options;
   const { suites } = await selectSuites({ paths: path === undefined ? [] : [path] }, io);
@@ -171,10 +168,7 @@ async function listTools(suite: Suite, io: Io): Promise<readonly Tool[]> {
   }
 }
 
-/**
- * The pairs of tools or skills that a model took for each other in the latest run of suites, the most frequent first.
- * `labels`: their names by what a record calls them.
- */
+/** Pairs that were mistaken for each other in the latest run, ranked. `labels`: names by those of the record. */
 async function listConfused(suites: readonly string[], labels: ReadonlyMap<string, string>, out: string, io: Io) {
   for await (const { dir, manifest } of listRecords("run", resolve(io.cwd, out))) {
     if (!manifest.suites.some(({ name }) => suites.includes(name))) continue;

@@ -28,7 +28,6 @@ export function describeSize(tools: readonly Tool[]): string {
 const leastTokens = 1000;
 const maxLargest = 3;
 
-/** The tools that take the most of a large list. */
 function describeLargest(tools: readonly Tool[]): string | undefined {
   if (tools.length <= maxLargest || countListTokens(tools) < leastTokens) return undefined;
   const sizes = tools.map((tool) => ({ name: tool.name, tokens: countListTokens([tool]) }));

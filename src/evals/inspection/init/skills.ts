@@ -29,10 +29,7 @@ const minQueries = 5;
 /** The eval file of a skill, as a message names it. */
 export const locateEvals = ({ file }: SkillPackage) => join(dirname(file), "evals/evals.json");
 
-/**
- * Drafts `evals/evals.json` of each skill in a folder that has none, and describes the skills. Throws EvalsError for a
- * folder without a skill.
- */
+/** Drafts `evals/evals.json` of each skill that has none, and describes the skills. Throws EvalsError. */
 export async function initSkills(target: SkillsTarget, io: Io): Promise<Drafted> {
   const { dir, only } = target;
   const found = await discoverSkills([{ dir: resolve(io.cwd, dir), level: "named" }], { cwd: io.cwd });
@@ -68,10 +65,7 @@ export async function initSkills(target: SkillsTarget, io: Io): Promise<Drafted>
   };
 }
 
-/**
- * Queries that the skill is for, and near misses: those of the skills for which it was loaded or which are the most similar,
- * and what only sounds like it.
- */
+/** Queries for the skill, and near misses: of skills mistaken for it, of similar ones, and what sounds like it. */
 export function draftSkillCases(skill: SkillPackage, all: readonly SkillPackage[], confused: ConfusedTools[] = []) {
   const own = listRequests(skill);
   const weights = weighWords(all.map(toToolText));

@@ -57,7 +57,6 @@ export function renderSuite({ cases, left }: Draft, frame: SuiteFrame): string {
   return printSuite(document);
 }
 
-/** Adds drafted cases to a suite, with comments on what to edit, or to an eval file. */
 function addCases(document: Document, drafted: readonly DraftCase[]): void {
   const list = document.get("cases") ?? document.get("evals");
   for (const [at, { id, input, skill, steps = [], tool, args, avoid, ...rest }] of drafted.entries()) {
@@ -188,7 +187,6 @@ function explainCase({ tool = "", avoid, unfilled, by }: Omit<DraftCase, "id" | 
   ].filter((note) => typeof note === "string");
 }
 
-/** Foreign text on one line of a comment. */
 const quoteText = (text: string) => visible(cut(text.replace(/\s+/g, " ")));
 
 /** The text of a comment, to which the writer of YAML adds `#`, in lines of at most 118 columns. */

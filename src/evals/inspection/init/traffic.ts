@@ -38,7 +38,6 @@ const block = z.object({
   tool_use_id: text,
   is_error: z.boolean().catch(false),
 });
-/** A line of a session of Claude Code. */
 const claudeLine = z.object({
   sessionId: z.string(),
   type: z.enum(["user", "assistant"]),
@@ -48,7 +47,6 @@ const claudeLine = z.object({
     content: z.union([z.string().transform((value) => [block.parse({ type: "text", text: value })]), list(block)]),
   }),
 });
-/** A line of a session of Codex. */
 const codexLine = z.object({
   type: z.literal("response_item"),
   payload: z.object({

@@ -82,7 +82,6 @@ const existing =
   /\b(?:person|people|full name|players?|artists?|authors?|athletes?|celebrity|company|club|book|game)\b/i;
 /** Tools whose queries are in SQL, and words in the names of tools whose paths are folders. */
 const sqlTool = /\bSQL\b|\b(?:postgres\w*|sqlite|mysql|mariadb|duckdb|bigquery|snowflake)\b/i;
-/** Values by what a parameter or its tool says. */
 type ValuesBySubject = readonly (readonly [said: RegExp, values: readonly string[]])[];
 /** Statements of SQL for tools that do not only read, by what their texts say. */
 const statements: ValuesBySubject = [
@@ -95,7 +94,6 @@ const statements: ValuesBySubject = [
     ["UPDATE customers SET city = 'Oslo' WHERE id = 42", "DELETE FROM orders WHERE id = 1207"],
   ],
 ];
-/** Search texts, by what is searched. */
 const subjects: ValuesBySubject = [
   [/\bgeocod\w*|\baddress(?:es)?\b|\bplaces?\b|\bmaps?\b/i, ["Brandenburg Gate, Berlin", "221B Baker Street, London"]],
   [/\b(?:papers?|journals?|literature|PubMed|arXiv)\b/i, ["sleep and memory", "effects of caffeine"]],
@@ -103,7 +101,6 @@ const subjects: ValuesBySubject = [
   [/\b(?:web|internet|online|news)\b/i, ["opening hours of the Louvre", "best electric bikes"]],
   [/\bcode\b/i, ["parse a date", "retry a request"]],
 ];
-/** Files, by what they are. */
 const fileKinds: ValuesBySubject = [
   [/\b(?:svg|logo|icon)s?\b/i, ["logo.svg", "icon.svg"]],
   [/\b(?:images?|png|jpe?g|photos?|screenshots?)\b/i, ["photo.png", "chart.png"]],
@@ -116,7 +113,6 @@ const fileKinds: ValuesBySubject = [
   [/\b(?:audio|mp3|wav|songs?)\b/i, ["song.mp3", "interview.wav"]],
   [/\b(?:videos?|mp4)\b/i, ["talk.mp4", "demo.mp4"]],
 ];
-/** Files that are moved or copied. */
 const moved = /^(?:source|src|destination|dest)$/;
 /** What has a path that is a folder: `repo_path`. */
 const holders = /^(?:repo|repository|project|root|workspace)$/;
@@ -237,10 +233,7 @@ function findKind(words: readonly string[], said: string, tool: Tool): TextKind 
   return kind === "name" && existing.test(said) ? undefined : (described ?? kind);
 }
 
-/**
- * The first example in a description: `EUR` in "Currency (e.g. 'EUR', 'USD')", without quotes at most three words; else the
- * first of a list: `duration` in "Possible values are: duration, distance".
- */
+/** The first example, `EUR` in "(e.g. 'EUR', 'USD')", or the first of a list: "Possible values are: a, b". */
 function readExample(description: string): string | undefined {
   const inQuotes = /\b(?:e\.g\.?|for example|such as)[,:]? +(?:"([^"\n]{1,60})"|'([^'\n]{1,60})'|`([^`\n]{1,60})`)/i;
   const quoted = inQuotes.exec(description);

@@ -117,7 +117,6 @@ function assignToolless(wanted: readonly DraftCase[], tools: readonly Tool[]): M
 /** What a query is written for: the tools, and if it needs none, what to ask for instead. */
 type Surroundings = { tools: readonly Tool[]; toolless?: Toolless | undefined };
 
-/** The case with a query by the model; or why it has none. */
 async function writeQuery(model: AskedModel, one: DraftCase, about: Surroundings, io: Io): Promise<DraftCase | string> {
   let failed = "";
   for (const trial of attempts) {
@@ -170,7 +169,6 @@ const promptHash = hash(
     .join("\n"),
 );
 
-/** The texts and numbers in values. */
 function listValues(values: readonly Json[]): string[] {
   return values.flatMap((value) => {
     if (Array.isArray(value)) return listValues(value);

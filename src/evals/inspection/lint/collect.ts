@@ -157,10 +157,7 @@ function findLongestName(server: string, name: string): string {
   return shown.reduce((longest, one) => (one.length > longest.length ? one : longest), name);
 }
 
-/**
- * Compares the linted list with an earlier one: a subject for the versioning rules, and every change. Throws EvalsError
- * unless exactly one list is linted, and when the file has neither a baseline nor a list.
- */
+/** A subject for the versioning rules, and every change since the list in a file. Throws EvalsError. */
 export async function compareVersions(
   file: string,
   lists: readonly LintSubjectOf<"toolsets">[],

@@ -95,7 +95,6 @@ function makeSubject({ list, index, tool }: Asked, judge: string, grades: Judged
   };
 }
 
-/** One problem per reason, with the names of its first tools and the place of the first. */
 function describeUngraded(outcomes: readonly { asked: Asked; outcome: Rubric }[]): Problem[] {
   const reasons = outcomes.flatMap(({ asked, outcome }) =>
     outcome.kind === "problem" ? [{ asked, why: outcome.why.replace(/\.$/, "") }] : [],

@@ -31,10 +31,7 @@ export const maxSearched = 100_000;
 const maxDepth = 100;
 const fields = ["name", "title", "description", "annotations", "inputSchema", "outputSchema"];
 
-/**
- * The texts of a tool that can reach a model, including property names, with their paths (memoized). `whole`: no limit was
- * reached.
- */
+/** The texts of a tool that can reach a model, with names of properties (memoized). `whole`: none was left out. */
 export const collectTexts = once((tool: JsonObject) => {
   const texts: { text: string; at: Path }[] = [];
   let left = maxSearched;
@@ -278,10 +275,7 @@ const whileDoing =
   /^(?!\W*(?:do not|don't|not|never)\b).*?\b(?:when(?:ever)?|if) (?:you(?:'re| are) )?(?!(?:working|facing|dealing|having|using|needing|doing|getting|being|encountering|receiving|starting|completing|finishing)\b)\w+ing\b/is;
 const toDo = /\b(?:use|used|skill|helps?|guides?)\b[^.]{0,40}?\bto [a-z]{3,}/i;
 
-/**
- * Whether a description says what a skill does, not only when: in a separate sentence, as "use this to ...", or as "use
- * when extracting ...".
- */
+/** Whether a description says what a skill does: in a sentence of its own, "to ...", or "when extracting ...". */
 export function saysWhatItDoes(description: string): boolean {
   const plain = normalizeText(description);
   if (toDo.test(plain.replace(/\buser\b[^.]*?\bto\b/g, "user"))) return true;

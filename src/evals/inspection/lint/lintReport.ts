@@ -43,7 +43,6 @@ function leadLines({ counts: { error }, problems }: LintReport, shown: number, a
   return [`How sure: ${sure}.`, `Next: fix ${next}; each has its remedy below.`];
 }
 
-/** The infos that the report leaves out, counted by rule. */
 function hiddenInfos(findings: readonly Finding[]): string {
   const infos = findings.filter(({ severity }) => severity === "info");
   const byRule = [...groupBy(infos, ({ rule }) => rule)].sort(([, a], [, b]) => b.length - a.length);

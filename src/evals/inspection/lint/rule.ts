@@ -193,7 +193,6 @@ export function runRules(targets: readonly LintSubject[], families: Families): L
 
 type Tally = { findings: Finding[]; applicable: Set<Suppression>; used: Set<Suppression> };
 
-/** Runs the rules that are on for a target by its settings. */
 function lintTarget<K extends SubjectKind>(target: LintSubjectOf<K>, families: Families, tally: Tally): void {
   const { findings, applicable, used } = tally;
   const { subject, names, settings } = target;
@@ -222,7 +221,6 @@ function lintTarget<K extends SubjectKind>(target: LintSubjectOf<K>, families: F
   }
 }
 
-/** A location with its texts from the subject cut. */
 function cutLocation(location: FindingLocation): FindingLocation {
   const own = ["server", "tool", "skill", "path"] as const;
   const texts = own.flatMap((key) =>

@@ -208,7 +208,6 @@ function nothingCalled({ server, skipped }: ServerReport): Problem {
   return { severity: "error", message: `No tool of "${server}" was called.`, hint };
 }
 
-/** Every rule that a report may name. */
 const catalog = [...new Set([...toolRules, ...unknownToolRules])].map(({ id, severity, why, docs }) => {
   return { id, severity, why, docs };
 });

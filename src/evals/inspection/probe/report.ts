@@ -9,7 +9,6 @@ import { count, integer, some, withoutOutput } from "../../reports/format.ts";
 const number = z.number().int().min(0);
 const texts = z.array(z.string());
 
-/** A call of a tool, as written on the command line. */
 const probeCallSchema = z.object({ tool: z.string(), arguments: jsonObjectSchema });
 export type ProbeCall = z.infer<typeof probeCallSchema>;
 

@@ -16,10 +16,7 @@ import {
 import { checkRules, getResult, isFailure, toolRules, unknownToolRules } from "./plan/rules.ts";
 import { formatCalls, type ProbeFinding, type ServerReport, unknownToolRow } from "./report.ts";
 
-/**
- * Calls the server of a source, one call at a time, and restarts it when it has ended. Closing the source also closes servers
- * that were restarted here.
- */
+/** Calls a server, one call at a time, and restarts it when it has ended. Closing the source closes it too. */
 export class ProbeSession {
   calls = 0;
   starts = 1;
@@ -170,10 +167,7 @@ async function addFinding(
 /** The maximum number of calls to reproduce one finding; a call that times out counts as ten. */
 export const maxRepeats = 20;
 
-/**
- * Repeats a probe on a newly started server, as the printed command does. If the finding is reproduced, repeats single
- * calls of it, and leaves out one argument after the other, to find the smallest calls that show it.
- */
+/** Repeats a probe on a restarted server, then single calls and fewer arguments, to find the smallest calls. */
 async function reproduce(
   rule: ProbeRule,
   message: string,

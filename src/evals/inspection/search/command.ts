@@ -53,7 +53,6 @@ export async function search(options: SearchOptions, io: Io): Promise<ExitCode> 
     }),
   );
   const report: SearchReport = { host: options.host, thresholds: thresholds.map(({ text }) => text), suites };
-  // Whether thresholds are reached, then recall, and the queries that miss a tool.
   const blocks = [headline(report), nextStep(report), ...suites.flatMap(listSuite)];
   printResult(report, blocks, json, io);
   if (suites.some(({ shortfalls }) => shortfalls.length > 0)) return exitCodes.failed;
@@ -71,7 +70,6 @@ function readThreshold(text: string): Threshold {
   );
 }
 
-/** A case with its queries, for a search of tools or of skills. */
 type Searched = { kind: "tools" | "skills"; toolset: Toolset; search: SearchCase };
 
 type Settings = { rankers: readonly RankerName[]; host: HostName; thresholds: readonly Threshold[] };
@@ -159,7 +157,6 @@ function toSearched(
   return { kind: "tools", toolset, search: { id, queries, expected } };
 }
 
-/** The cases that search for tools, or for skills, grouped by their toolset. */
 function groupByToolset(searched: readonly Searched[], kind: Searched["kind"]): [Toolset, SearchCase[]][] {
   const own = searched.filter((one) => one.kind === kind);
   return [...groupBy(own, ({ toolset }) => toolset.hash).values()].flatMap((group): [Toolset, SearchCase[]][] =>

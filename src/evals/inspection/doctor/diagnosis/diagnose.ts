@@ -110,7 +110,6 @@ function explainNoList({ message, hint }: Failure): Cause {
   return { rule: "credentials", message: refused, fix: hint };
 }
 
-/** What may fail in another host. */
 function diagnoseRisks({ start }: ServerFacts): Diagnosis[] {
   if (start?.kind !== "local") return [];
   const slow: Diagnosis = {
@@ -132,7 +131,6 @@ function diagnoseRisks({ start }: ServerFacts): Diagnosis[] {
 /** A finding on a server that the caller names. */
 type Diagnosis = Omit<Finding, "location">;
 
-/** A call of a tool without arguments, and its outcome. */
 type TestCall = { tool: string; outcome: CallOutcome };
 
 /** A diagnosis without `tool` is about the list. */

@@ -179,7 +179,6 @@ function hasProperties(schema: JsonObject): boolean {
   });
 }
 
-/** Keywords that describe the accepted values. */
 const saysForm = ["enum", "const", "format", "pattern"];
 
 /** Whether the tool's description contains the words of a parameter's name, and so probably explains it. */

@@ -138,7 +138,6 @@ function isAnyValue(types: readonly Type[]): boolean {
   return types.includes("string") && types.includes("boolean") && types.some((type) => /number|integer/.test(type));
 }
 
-/** Whether one value, or a list of such values, is allowed. */
 function isOneOrMany(branches: readonly JsonObject[], types: readonly Type[]): boolean {
   const [one] = types.filter((type) => type !== "array");
   if (types.length !== 2 || !types.includes("array") || one === undefined) return false;
@@ -202,7 +201,6 @@ const pageWords = parseWords("size number num index idx");
 const describedCount =
   /^(?:the |a )?(?:(?:max|maximum|minimum|total|exact) )?number of (?!the\b|an?\b|this\b)(?!(?:\w*seconds|minutes|hours|days|weeks|months|years|units|ms)\b)\w/;
 
-/** Whether a property is a count, an id or a page. */
 function isWhole(property: Property): boolean {
   const { words, about } = property;
   const isNumbered = words.at(-1) === "id" || words.at(-1) === "page";

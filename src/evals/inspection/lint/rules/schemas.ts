@@ -301,10 +301,7 @@ const contentKeywords = "$ref allOf anyOf oneOf additionalProperties patternProp
 /** Keywords that allow every value, or are checked without a validator. */
 const harmless = parseWords("type default title description examples format deprecated readOnly writeOnly");
 
-/**
- * Says why a default does not match its schema. Not for a schema with references, which cannot be read without those
- * around it, or with patterns, each of which may take its whole time limit.
- */
+/** Undefined also for references, which need the schemas around them, and patterns, which take time. */
 function explainMisfit(value: Json, schema: JsonObject): string | undefined {
   const mistyped = explainTypeMisfit(value, schema);
   if (mistyped) return `The default ${showValue(value)} ${mistyped}.`;
@@ -333,7 +330,6 @@ const isEmpty = (schema: JsonObject) => Object.keys(schema).length === 0;
 
 const openKeywords = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"];
 
-/** Adds the path of their schema to violations of single keywords. */
 function* locate(found: ReturnType<typeof findMalformed>, at: Path): Iterable<Violation> {
   for (const { keyword, message, fix } of found) yield { at: [...at, keyword], message, fix };
 }

@@ -209,7 +209,6 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
   },
 ]);
 
-/** Whether a text has these words in quotes, or calls them a tool. */
 const callsTool = (text: string, title: string) =>
   [`'${title}'`, `"${title}"`, `\`${title}\``, `${title} tool`].some((form) => text.includes(form));
 

@@ -255,7 +255,6 @@ function isFileReference({ text, target }: SkillReference, paths: ReadonlySet<st
 type SkillReference = SkillDocument["references"][number];
 type Reference = SkillReference & { leads: "missing" | "missing outside" | "file outside" | "beyond" };
 
-/** A check of the references that lead to one of these. */
 function findReferences(places: { readonly [L in Reference["leads"]]?: string }) {
   return function* (subject: SkillSubject): Iterable<Found> {
     for (const { line, target, leads } of resolveReferences(subject))

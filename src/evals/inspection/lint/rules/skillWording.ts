@@ -12,7 +12,6 @@ const limits = { description: 5_000, lines: 500, tokens: 5_000 } as const;
 /** A common estimate for English text. */
 const charactersPerToken = 4;
 
-/** A rule that holds if `isKept`. */
 type Requirement<Part> = RuleHead & { fix: string; isKept(part: Part): boolean; message: string };
 
 /** How descriptions of skills state a situation, beside the ways of tools: "When ...", "Triggers on", "when building". */

@@ -112,7 +112,6 @@ export const styleRules = defineRules<ToolSubject>(
   })),
 );
 
-/** The words of a tool's name and of its parameters. */
 function listTopics({ name, inputSchema }: JsonObject): readonly string[] {
   const parameters = isJsonObject(inputSchema) ? listProperties(inputSchema).slice(0, 100) : [];
   return [readText(name), ...parameters.map(([key]) => key)].flatMap(splitName);

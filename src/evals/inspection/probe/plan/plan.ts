@@ -37,7 +37,6 @@ export function planProbes(tool: ProbedTool, { seed, runs }: { seed: number; run
   ]);
 }
 
-/** One call with the base as its arguments. */
 function probeBase(kind: ProbeKind, base: JsonObject): Probe {
   return { kind, base, calls: (now) => [now] };
 }
@@ -103,11 +102,9 @@ function listWrongTypes(schema: Json, root: JsonObject): Json[] {
 
 const maxString = 10_000;
 const maxBoundaryItems = 100;
-/** The length of a long text without maxLength. */
 const longText = 1_000;
 const unicodeText = "naïve 日本語 👩‍🚀 \u202eright to left";
 
-/** Values at the boundaries of a schema. */
 function listBoundaries(schema: Json, root: JsonObject, seed: number): Json[] {
   return listAlternatives(schema, root).flatMap((one) => {
     if (Array.isArray(one.enum)) return one.enum.slice(0, 1).concat(one.enum.slice(-1));
@@ -199,7 +196,6 @@ function sample(values: Values, seed: number, count: number): Json[] {
   }
 }
 
-/** The values without duplicates, in order. */
 function deduplicate(values: readonly Json[]): Json[] {
   return [...new Map(values.map((value) => [canonicalJson(value), value])).values()];
 }

@@ -47,10 +47,7 @@ const fillerWords = parseWords(
   "unexpected unhandled unknown unsuccessful was went with wrong",
 );
 
-/**
- * Whether a failure says nothing except that it failed: no content, null, an empty object, or a few words and numbers
- * that fit any failure ("Error", "500 Internal Server Error", "Something went wrong").
- */
+/** Whether a failure has no content, or a few words that fit any failure: "500 Internal Server Error". */
 function isUninformative(result: ToolResult): boolean {
   const structured = result.structuredContent ?? {};
   const text =
