@@ -12,7 +12,6 @@ import type { ServerTarget } from "./targets.ts";
 
 // The rules of lint that say why a server does not work, for inspections that start it.
 
-/** Where a host configuration registers a server. */
 export type Registration = NonNullable<ServerTarget["registration"]>;
 
 /** The entry of a server in a host configuration, for the lint rules. */

@@ -1,14 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import {
-  EvalsError,
-  type ExitCode,
-  exitCodes,
-  type Location,
-  type Problem,
-  printProblem,
-  usageError,
-} from "../base/types/errors.ts";
+import { EvalsError, exitCodes, type Location, type Problem, printProblem, usageError } from "../base/types/errors.ts";
 import { type LintSettings, lintSettingsSchema, type Settings, type Severity } from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
 import type { Path } from "../base/types/json.ts";
@@ -80,7 +72,7 @@ export function mergeSettings([flags = {}, ...project]: readonly Settings[], own
 }
 
 /** Failed for a finding of at least `failOn`, else incomplete if something could not be inspected. */
-export function decideExitCode(counts: Record<Severity, number>, failOn: Severity, isComplete: boolean): ExitCode {
+export function decideExitCode(counts: Record<Severity, number>, failOn: Severity, isComplete: boolean) {
   const isFailed = severityOrder.slice(0, severityOrder.indexOf(failOn) + 1).some((severity) => counts[severity] > 0);
   if (isFailed) return exitCodes.failed;
   return isComplete ? exitCodes.passed : exitCodes.incomplete;

@@ -11,7 +11,7 @@ import { type ExitCode, exitCodes, type Location, printProblem, usageError } fro
 import { locationSchema } from "../base/types/finding.ts";
 import type { Io } from "../base/types/io.ts";
 import { isMarked, type Json, writeExactJson } from "../base/types/json.ts";
-import type { CaseFile, ServerSpec, SuiteFile } from "../base/types/suiteFile.ts";
+import type { CaseFile, SuiteFile } from "../base/types/suiteFile.ts";
 import type { Tool } from "../base/types/tool.ts";
 import { trustWritten } from "../experiments/workspace/trust.ts";
 import { type FormatFiles, findImports } from "../input/imports/find.ts";
@@ -117,12 +117,8 @@ async function writeOne(
 }
 
 /** The server of a suite, seen from its folder: what the user says, else the only one that the files name. */
-function chooseServer(
-  files: FormatFiles["files"],
-  { tools, server: commandLine }: ImportOptions,
-  folder: string,
-  io: Io,
-): ServerSpec | undefined {
+function chooseServer(files: FormatFiles["files"], options: ImportOptions, folder: string, io: Io) {
+  const { tools, server: commandLine } = options;
   if (commandLine !== undefined) return { ...parseCommandLine(commandLine), cwd: relative(folder, io.cwd) };
   if (tools !== undefined) return { tools: relative(folder, resolve(io.cwd, tools)) };
   const [only, ...others] = new Map(files.map(({ server }) => [JSON.stringify(server), server])).values();
@@ -240,11 +236,9 @@ function importDocument(reports: readonly ImportReport[]): Block[] {
       ),
       ...losses.map(({ what, file }) => ({ what, location: { file } })),
     ];
+    const share = `${integer(kept)} of ${count(cases.length, "case")}`;
     return [
-      heading(1, [
-        { strong: `${integer(kept)} of ${count(cases.length, "case")}` },
-        ` kept · ${format} · ${count(files, "file")}`,
-      ]),
+      heading(1, [{ strong: share }, ` kept · ${format} · ${count(files, "file")}`]),
       text(
         written === undefined ? "No suite was written." : ["Wrote ", { code: written }, "."],
         isRunnable

@@ -20,11 +20,9 @@ export type LoginOptions = {
 /** `evals login`: logs in to a remote server, and stores the tokens for all commands, or removes them. */
 export async function logIn(options: LoginOptions, io: Io): Promise<ExitCode> {
   const { url, forget, browser, clientId, scope, port, timeout } = options;
+  const example = "Give the URL of the server, for example https://host/mcp.";
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw usageError(
-      `"${url}" is not an http or https URL.`,
-      "Give the URL of the server, for example https://host/mcp.",
-    );
+    throw usageError(`"${url}" is not an http or https URL.`, example);
   const store = new TokenStore(url, io.env);
   if (forget) {
     io.out((await store.remove()) ? `Forgot the login at ${url}.\n` : `There is no login at ${url}.\n`);

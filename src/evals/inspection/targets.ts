@@ -26,7 +26,6 @@ export type TargetOptions = {
   skills?: string[] | undefined;
 };
 
-/** A server that can be started or reached. */
 export type ServerTarget = {
   kind: "server";
   /** How messages name it: its command line, its URL, or its name in a suite or host configuration. */
@@ -58,10 +57,8 @@ export type SkillsTarget = {
   isFound?: true;
 };
 
-/** A suite without a server. */
 export type SuiteTarget = { kind: "suite"; suite: Suite };
 
-/** What has a tool list. */
 export type Source = ServerTarget | ToolListTarget;
 
 export type Target = Source | SkillsTarget | SuiteTarget;

@@ -236,7 +236,6 @@ const listedSkillSchema = z.object({
   evals: evalCountsSchema,
 });
 
-/** The skills that a host finds. */
 export const skillListingSchema = z.object({
   host: z.string(),
   folders: z.array(z.string()).readonly().describe("where it looks"),

@@ -73,7 +73,6 @@ export function explainTypeMisfit(value: Json, schema: JsonObject): string | und
   return `is ${nameTypes([given])}, not ${nameTypes(allowed)}`;
 }
 
-/** A problem with one keyword of a schema, or with one entry of it. */
 export type KeywordViolation = { keyword: string; name?: string; message: string; fix: string };
 
 type Shape = { accepts(value: Json): boolean; must: string };

@@ -36,11 +36,8 @@ const drainMs = 200;
 const windows = process.platform === "win32";
 
 /** Starts a program in a new process group, with only `env` in its environment. Does not throw. */
-export function startGroup(
-  command: string,
-  args: readonly string[],
-  { cwd, env, orphanMs }: GroupOptions,
-): ProcessGroup {
+export function startGroup(command: string, args: readonly string[], group: GroupOptions): ProcessGroup {
+  const { cwd, env, orphanMs } = group;
   const options = { cwd, env, stdio: "pipe", detached: !windows, windowsHide: true } as const;
   // Windows starts `npx.cmd` and files with a shebang only through an interpreter, as the SDK's own transport does.
   const child = windows
@@ -75,13 +72,8 @@ export function startGroup(
     await setImmediate();
     return exit;
   });
-  return {
-    child,
-    exited,
-    ended,
-    stderrTail: () => stripVTControlCharacters(tail.toString()).trim(),
-    end,
-  };
+  const stderrTail = () => stripVTControlCharacters(tail.toString()).trim();
+  return { child, exited, ended, stderrTail, end };
 }
 
 async function endGroup(pid: number, leader: Promise<unknown>, orphanMs: number): Promise<void> {

@@ -50,11 +50,8 @@ const stopWords = new Set(
 /** Longer words are data and are not stemmed: the stemmer takes quadratic time. */
 const longestWord = 40;
 
-/** A lower-cased word of a text, with the stem by which it is searched. */
-type Word = { text: string; stem: string };
-
-/** Splits a text into lower-cased words, also inside camelCase, without stop words and single letters. */
-export function splitWords(text: string): Word[] {
+/** The lower-cased words of a text, also inside camelCase, with their stems, without stop words and single letters. */
+export function splitWords(text: string): { text: string; stem: string }[] {
   return text
     .replace(/(\p{Ll}|\d)(\p{Lu})/gu, "$1 $2")
     .toLowerCase()

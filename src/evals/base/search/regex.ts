@@ -18,9 +18,12 @@ const searchMs = 1_000;
  */
 export function buildRegexScorer(documents: readonly SearchDocument[]): Scorer {
   const names = buildMatcher(documents.map(({ name }) => name));
-  const rest = buildMatcher(
-    documents.map(({ hint = "", description, parameterNames }) => [hint, description, ...parameterNames].join("\n")),
-  );
+  const listRest = ({ hint = "", description, parameterNames }: SearchDocument) => [
+    hint,
+    description,
+    ...parameterNames,
+  ];
+  const rest = buildMatcher(documents.map((document) => listRest(document).join("\n")));
   const score = (pattern: string): Float64Array | string => {
     const error = findSyntaxError(pattern);
     if (error !== undefined) return `Not a valid pattern: ${error}.`;

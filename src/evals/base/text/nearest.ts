@@ -16,11 +16,7 @@ export function nearest(name: string, given: Iterable<string>): string | undefin
 }
 
 /** `Did you mean "read_file"?` with the nearest candidate, or `otherwise` if none is near. */
-export function didYouMean<T extends string | undefined>(
-  name: string,
-  candidates: Iterable<string>,
-  otherwise: T,
-): string | T {
+export function didYouMean<T extends string | undefined>(name: string, candidates: Iterable<string>, otherwise: T) {
   const near = nearest(name, candidates);
   return near === undefined ? otherwise : `Did you mean "${near}"?`;
 }

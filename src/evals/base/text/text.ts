@@ -24,7 +24,6 @@ const joinedEmoji = /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)\u20
 /** After a letter of Arabic or of an Indic script, joiners and direction marks are part of the spelling. */
 const spelledMark = /[\u0590-\u08ff\u0900-\u0dff][\u200c-\u200f]$/;
 
-/** A hidden character in a text: its code point and its index. */
 export type HiddenCharacter = { code: number; index: number };
 
 /** The hidden characters of a text, in order. The carriage return of a CRLF line end does not count. */

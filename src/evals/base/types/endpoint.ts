@@ -285,9 +285,8 @@ const datedSuffix = /^[-@](latest|\d{8}|\d{4}-\d{2}-\d{2})$/;
 
 /** Finds the price of a model by its name, with or without a date; never that of a model with a similar name. */
 function findPrice(prices: Prices, model: string): Price | undefined {
-  const name = Object.keys(prices).find(
-    (key) => model === key || (model.startsWith(key) && datedSuffix.test(model.slice(key.length))),
-  );
+  const dated = Object.keys(prices).filter((key) => model.startsWith(key));
+  const name = dated.find((key) => model === key || datedSuffix.test(model.slice(key.length)));
   return name === undefined ? undefined : prices[name];
 }
 

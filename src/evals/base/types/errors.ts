@@ -16,7 +16,6 @@ export type Problem = {
   excerpt?: string;
 };
 
-/** The exit code of the process; see `exitCodes`. */
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 /** The exit codes of every command. Signals exit with 128 + their number. */

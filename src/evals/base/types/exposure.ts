@@ -62,7 +62,6 @@ export const shownSchema = z.object({
 });
 export type Shown = z.infer<typeof shownSchema>;
 
-/** How tools are shown, in the words of reports. */
 export const shownLevels: Readonly<Record<keyof Shown["tools"], string>> = {
   full: "in full",
   deferred: "deferred",

@@ -6,7 +6,6 @@ import type { EvalFile, SkillPackage } from "./skill.ts";
 import type { OfferedTool } from "./tool.ts";
 import type { Answer, Broken, Call, Cell, Cost, Execution, Turn, Usage } from "./trial.ts";
 
-/** One item of the conversation that is sent to a model. */
 export type Message =
   | { role: "system" | "user"; content: string }
   /** An earlier reply. `native` is the provider's form of it, to be sent back unchanged (thinking blocks). */
@@ -173,7 +172,6 @@ export type HostModel = ModelFacts & {
   ): Promise<Answer & { costUsd?: Cost; shown?: Shown; workspace?: readonly EvalFile[] }>;
 };
 
-/** A model under test. */
 export type Model = AskedModel | HostModel;
 
 /** The usage of models without tokens. */

@@ -1,3 +1,4 @@
+import { parseWords } from "../collections.ts";
 import type { Location } from "./errors.ts";
 import type { JsonObject } from "./json.ts";
 
@@ -5,14 +6,7 @@ import type { JsonObject } from "./json.ts";
 export type SkillForm = "skill-tool" | "available-skills";
 
 /** The keys that the Agent Skills format defines for the front matter. */
-export const frontMatterKeys: ReadonlySet<string> = new Set([
-  "name",
-  "description",
-  "license",
-  "compatibility",
-  "metadata",
-  "allowed-tools",
-]);
+export const frontMatterKeys = parseWords("name description license compatibility metadata allowed-tools");
 
 /** One line of a body, with its number in the file, from 1. */
 export type SkillLine = { text: string; line: number };
@@ -37,7 +31,6 @@ export type SkillDocument = {
   references: readonly (SkillLine & { target: string })[];
 };
 
-/** A skill package that a host can load. */
 export type SkillPackage = {
   /** The name in the front matter, or that of the folder. */
   name: string;

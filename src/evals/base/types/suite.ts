@@ -4,16 +4,7 @@ import type { LintSettings } from "./finding.ts";
 import type { ExecutionPolicy } from "./flagValues.ts";
 import type { JsonObject } from "./json.ts";
 import type { EvalFile } from "./skill.ts";
-import type {
-  Configuration,
-  DispatchRules,
-  ElicitAnswer,
-  ResultMatcher,
-  ServerSpec,
-  Split,
-  Surface,
-  Unmatched,
-} from "./suiteFile.ts";
+import type { DispatchRules, ElicitAnswer, ResultMatcher, ServerSpec, Split, SuiteFile, Surface } from "./suiteFile.ts";
 import type { Tool, ToolResult } from "./tool.ts";
 
 /** One expected call: any of `tools` is correct, one of `acceptable` passes as a substitute. */
@@ -48,7 +39,6 @@ export function listExpectedCalls(expect: Expectation | undefined): readonly Exp
   return expect?.kind === "calls" ? expect.calls : [];
 }
 
-/** One message of the user, and what is expected of the replies to it. */
 export type UserTurn = { content: string; expect?: Expectation };
 
 /** The calls that a case requires: of its user turns, then of the whole conversation. */
@@ -60,7 +50,7 @@ export function listCaseCalls({ expect, turns = [] }: Pick<Case, "expect" | "tur
 export type Mock = { label: string; tool: string; args?: JsonObject; result: ToolResult; location?: Location };
 
 /** The mocks of a case in their order, the first that matches answers; what no mock answers gets an error or is executed. */
-export type Mocks = { list: readonly Mock[]; unmatched: Unmatched };
+export type Mocks = { list: readonly Mock[]; unmatched: NonNullable<SuiteFile["unmatched"]> };
 
 /** One query with its expectation, with defaults. `hash` covers what it asks and expects, not its tools. */
 export type Case = {
@@ -121,7 +111,7 @@ export type Suite = {
   file: string;
   dir: string;
   hash: string;
-  server?: ServerSpec | Configuration;
+  server?: NonNullable<SuiteFile["server"]>;
   distractors: readonly ServerSpec[];
   dispatch?: DispatchRules;
   /** Where a key under `dispatch` stands in the file. */

@@ -84,7 +84,6 @@ const mocksFileSchema = z.record(z.string().min(1), z.union([mockFileSchema, z.a
 export type MocksFile = z.infer<typeof mocksFileSchema>;
 
 const unmatchedSchema = z.enum(["error", "server"]);
-export type Unmatched = z.infer<typeof unmatchedSchema>;
 
 const roleMessageSchema = z
   .strictObject({ role: z.enum(["system", "user", "assistant"]), content: z.string() })

@@ -94,7 +94,6 @@ const contentItemSchema = z.object({
 });
 export type ContentItem = z.infer<typeof contentItemSchema>;
 
-/** The result of a tool. */
 export const toolResultSchema = z.object({
   isError: z.boolean(),
   content: z.array(contentItemSchema),

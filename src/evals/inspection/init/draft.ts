@@ -47,9 +47,8 @@ export function leaveOutAlike<Q extends KnownQuery>(all: readonly Q[], known: re
   return all.filter((_, at) => {
     const one = queries[known.length + at];
     if (!one) return false;
-    const isAlike = kept.some(
-      ({ tool, weights }) => measureSimilarity(weights, one.weights) >= (tool === one.tool ? sameText : sameWords),
-    );
+    const least = (tool: string) => (tool === one.tool ? sameText : sameWords);
+    const isAlike = kept.some(({ tool, weights }) => measureSimilarity(weights, one.weights) >= least(tool));
     if (!isAlike) kept.push(one);
     return !isAlike;
   });

@@ -46,11 +46,8 @@ export async function queries(options: QueriesOptions, io: Io): Promise<ExitCode
     throw usageError("--from takes the words of users, and --writer those of a model.", "Leave one of them out.");
   if (replace && !from)
     throw usageError("--replace is about the queries of --from.", "Name conversations with --from.");
-  if (!acceptAll && !io.prompts)
-    throw usageError(
-      "There is no terminal to review queries on.",
-      "Review them on one, or add --accept-all: reports then say that nobody did.",
-    );
+  const unseen = "Review them on one, or add --accept-all: reports then say that nobody did.";
+  if (!acceptAll && !io.prompts) throw usageError("There is no terminal to review queries on.", unseen);
   const { packages } = path === undefined ? { packages: [] } : await discover([path], io.cwd);
   const all = packages.length > 0 ? await openSkills(packages, options, io) : await openSuite(options, io);
   if (io.signal.aborted) {

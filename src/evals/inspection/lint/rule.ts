@@ -18,7 +18,6 @@ import type { Suite } from "../../base/types/suite.ts";
 /** What a rule reports: the path inside its subject, what is wrong, and how to fix it, in one sentence each. */
 export type Violation = { at: Path; message: string; fix: string };
 
-/** The facts about a rule, as a table states them. */
 export type RuleHead = {
   /** Stable, kebab-case, unique over all families. */
   readonly id: string;
@@ -117,7 +116,6 @@ export type Subjects = {
 };
 export type SubjectKind = keyof Subjects;
 
-/** The rules for each kind of subject. */
 export type Families = { readonly [K in SubjectKind]: readonly Rule<Subjects[K]>[] };
 
 /** One subject to lint, its settings, in order of precedence, and a function that locates a path in its source. */

@@ -95,7 +95,6 @@ export function judgeRule(rule: ProbeRule, tool: string, { settings }: ProbeTarg
   return { level: readLevel(rule, settings), ...(suppression && { reason: suppression.reason }) };
 }
 
-/** What probing a tool needs besides the tool. */
 export type Probing = { session: ProbeSession; target: ProbeTarget; signal: AbortSignal };
 
 /** A tool with its probes: one row of the report. */
@@ -168,12 +167,8 @@ async function addFinding(
 export const maxRepeats = 20;
 
 /** Repeats a probe on a restarted server, then single calls and fewer arguments, to find the smallest calls. */
-async function reproduce(
-  rule: ProbeRule,
-  message: string,
-  seen: ProbeObservation,
-  { session, target, signal }: Probing,
-): Promise<ProbeFinding> {
+async function reproduce(rule: ProbeRule, message: string, seen: ProbeObservation, probing: Probing) {
+  const { session, target, signal } = probing;
   const { tool, probe } = seen;
   let smallest = { message, seen };
   let left = maxRepeats;

@@ -29,7 +29,6 @@ import {
   type Threshold,
 } from "./evaluate.ts";
 
-/** The options of `evals search`. */
 export type SearchOptions = SuiteOptions & {
   host: HostName;
   ranker?: readonly RankerName[] | undefined;
@@ -209,10 +208,8 @@ function headline({ suites, thresholds }: SearchReport): Block {
   const asked = suites.flatMap((one) => one.queries);
   const rankers = new Set(suites.flatMap((one) => one.rankers.map(({ ranker }) => ranker)));
   const found = [...rankers].map((ranker) => `${ranker} ${percent(summarizeRanker(ranker, asked).recall[seen])}`);
-  return heading(
-    1,
-    `${rankers.size === 0 ? "Tool search" : `Found among the first ${seen}: ${found.join(", ")}`} · ${scope}`,
-  );
+  const title = rankers.size === 0 ? "Tool search" : `Found among the first ${seen}: ${found.join(", ")}`;
+  return heading(1, `${title} · ${scope}`);
 }
 
 function nextStep({ suites }: SearchReport): Block {

@@ -59,16 +59,9 @@ function diagnoseNotice({ start, show }: ServerFacts): Diagnosis[] {
   if (start?.kind !== "local" || !key) return [];
   const { rule, variables, line } = key;
   const what = variables?.join(" and ") ?? "API key or token";
-  return [
-    {
-      rule,
-      severity: "warning",
-      message: `The server starts, but reports that it has no ${what}: some of its tools may fail.`,
-      evidence: quoteLines("stderr", start.stderr, line),
-      fix: explainKnown(key, start),
-      command: show.direct,
-    },
-  ];
+  const message = `The server starts, but reports that it has no ${what}: some of its tools may fail.`;
+  const evidence = quoteLines("stderr", start.stderr, line);
+  return [{ rule, severity: "warning", message, evidence, fix: explainKnown(key, start), command: show.direct }];
 }
 
 function diagnoseEntry({ entry, listed }: ServerFacts, failure: Diagnosis | undefined): Diagnosis[] {
@@ -179,15 +172,13 @@ function diagnoseAnswers(calls: readonly TestCall[]): ToolDiagnosis[] {
   const isEmpty = ({ content, structuredContent }: ToolResult) =>
     structuredContent === undefined && content.every(({ type, text = "" }) => type === "text" && text.trim() === "");
   if (answers.length === 0 || !answers.every(isEmpty)) return [];
-  return [
-    {
-      rule: "empty-answers",
-      severity: answers.length > 1 ? "error" : "warning",
-      message: answers.length > 1 ? `All ${answers.length} answers are empty.` : "The only answer is empty.",
-      evidence: [`called: ${calls.map(({ tool }) => tool).join(", ")}`],
-      fix: "Return what was found, or say that there is nothing: an empty answer tells a model neither.",
-    },
-  ];
+  const shared = {
+    rule: "empty-answers",
+    evidence: [`called: ${calls.map(({ tool }) => tool).join(", ")}`],
+    fix: "Return what was found, or say that there is nothing: an empty answer tells a model neither.",
+  };
+  if (answers.length === 1) return [{ ...shared, severity: "warning", message: "The only answer is empty." }];
+  return [{ ...shared, severity: "error", message: `All ${answers.length} answers are empty.` }];
 }
 
 /** The text of a failed call; undefined if it was answered, or not at all. */
@@ -230,15 +221,10 @@ function diagnoseSchemas(faultsByTool: ReadonlyMap<string, readonly string[]>): 
   if (invalid.length === 0) return [];
   const lines = invalid.flatMap(([name, faults]) => faults.map((fault) => `${name}: ${fault}`));
   const rest = lines.length - maxFaults;
-  return [
-    {
-      rule: "malformed-schema",
-      severity: "error",
-      message: `${invalid.length === 1 ? "1 tool has" : `${invalid.length} tools have`} an invalid inputSchema.`,
-      evidence: [...lines.slice(0, maxFaults), ...(rest > 0 ? [`and ${rest} more`] : [])],
-      fix: "Correct the schema: hosts refuse such a tool, or its calls fail.",
-    },
-  ];
+  const message = `${invalid.length === 1 ? "1 tool has" : `${invalid.length} tools have`} an invalid inputSchema.`;
+  const evidence = [...lines.slice(0, maxFaults), ...(rest > 0 ? [`and ${rest} more`] : [])];
+  const fix = "Correct the schema: hosts refuse such a tool, or its calls fail.";
+  return [{ rule: "malformed-schema", severity: "error", message, evidence, fix }];
 }
 
 const unknownTool = /\bunknown tool\b|\btool\b.{0,80}\b(?:not found|does not exist|is not known)\b/i;
@@ -255,24 +241,17 @@ function diagnoseCall(tool: string, outcome: CallOutcome, hasFaults: boolean): D
   // Such a failure tells a model what to do about it.
   if (isJsonObject(failure) && failure.success === false && "retry_hint" in failure) return undefined;
   const evidence = [quoteAnswer(text)];
-  if (outcome.kind === "unknown-tool" || unknownTool.test(text))
-    return {
-      rule: "call-unknown",
-      severity: "error",
-      message: `"${tool}" is listed, but the server does not know it when it is called.`,
-      evidence,
-      fix: "Handle calls under the names that are listed.",
-    };
+  if (outcome.kind === "unknown-tool" || unknownTool.test(text)) {
+    const message = `"${tool}" is listed, but the server does not know it when it is called.`;
+    const fix = "Handle calls under the names that are listed.";
+    return { rule: "call-unknown", severity: "error", message, evidence, fix };
+  }
   const contradicts = hasFaults || refusal.test(text);
-  return {
-    rule: "call-fails",
-    severity: contradicts ? "error" : "warning",
-    message: `A call of "${tool}" without arguments fails, although its schema requires none.`,
-    evidence,
-    fix: contradicts
-      ? 'Correct its inputSchema: usually a type is wrong, or a required parameter is missing from "required".'
-      : "If it needs something first, such as another call, a program or a setting, say so in its description.",
-  };
+  const fix = contradicts
+    ? 'Correct its inputSchema: usually a type is wrong, or a required parameter is missing from "required".'
+    : "If it needs something first, such as another call, a program or a setting, say so in its description.";
+  const message = `A call of "${tool}" without arguments fails, although its schema requires none.`;
+  return { rule: "call-fails", severity: contradicts ? "error" : "warning", message, evidence, fix };
 }
 
 function diagnoseBrokenCall(tool: string, stage: string, message: string): Omit<Diagnosis, "evidence"> {

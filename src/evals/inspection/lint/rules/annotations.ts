@@ -7,7 +7,6 @@ import { listNames } from "../language.ts";
 import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
 
 const docs = "https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations";
-/** The hints of the protocol about what a call does. */
 export const hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] as const;
 
 /** Rules about annotations, which hosts use to decide whether to ask the user before a call. */
@@ -88,7 +87,6 @@ function findChange(inputSchema: Json | undefined): { parameter: string; value: 
   return undefined;
 }
 
-/** Rules about the annotations of a whole list. */
 export const sharedAnnotationRules = defineRules<ToolsetSubject>(docs, [
   {
     id: "annotations-missing",

@@ -53,7 +53,6 @@ function cutRules<Subject>(field: string, fix: string, read: (subject: Subject) 
   ];
 }
 
-/** Rules about the instructions of a server. */
 export const instructionRules = defineRules<ToolsetSubject>(
   writing,
   cutRules(
@@ -63,7 +62,6 @@ export const instructionRules = defineRules<ToolsetSubject>(
   ),
 );
 
-/** Rules about the text that reaches the model: descriptions, and hidden or malicious text. */
 export const descriptionRules = defineRules<ToolSubject>(writing, [
   {
     id: "description-missing",
@@ -204,7 +202,6 @@ function isDescribed(schema: JsonObject, walk: Walk): boolean {
 const docs =
   "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use#best-practices-for-tool-definitions";
 
-/** Rules about whether a description says when to call the tool, and what it does. */
 export const purposeRules = defineRules<ToolSubject>(docs, [
   {
     id: "description-when",

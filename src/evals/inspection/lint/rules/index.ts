@@ -18,7 +18,6 @@ import { versioningRules } from "./versioning.ts";
 /** Rules about the wording of tools that word lists can judge. Those that depend on words are for English only. */
 export const wordingRules = [...nameWordingRules, ...purposeRules, ...styleRules, ...siblingRules];
 
-/** Every rule, by the kind of its subject. */
 export const rules: Families = {
   tools: [...nameRules, ...descriptionRules, ...wordingRules, ...schemaRules, ...propertyRules, ...annotationRules],
   toolsets: [...alikeRules, ...sharedAnnotationRules, ...instructionRules],

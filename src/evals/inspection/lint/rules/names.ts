@@ -10,7 +10,6 @@ const toolsOfAnthropic =
 const maxLength = 64;
 const maxShown = 128;
 
-/** Rules about the names of a tool and of its parameters. */
 export const nameRules = defineRules<ToolSubject>(writing, [
   {
     id: "name-length",
@@ -40,9 +39,8 @@ export const nameRules = defineRules<ToolSubject>(writing, [
     find({ tool }) {
       const name = readText(tool.name);
       const invalid = [...new Set(name.slice(0, 1000).replace(/[A-Za-z0-9_-]/g, ""))];
-      return (
-        invalid.length > 0 && `The name ${quote(name)} has characters that model APIs reject: ${showValues(invalid)}.`
-      );
+      const message = `The name ${quote(name)} has characters that model APIs reject: ${showValues(invalid)}.`;
+      return invalid.length > 0 && message;
     },
   },
   {
@@ -107,7 +105,6 @@ function explainVagueness(name: string): string | undefined {
   return placeholder.test(name) ? "a placeholder" : undefined;
 }
 
-/** Rules about what the name of a tool says it does. */
 export const nameWordingRules = defineRules<ToolSubject>(writing, [
   {
     id: "name-verb",

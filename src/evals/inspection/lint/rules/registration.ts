@@ -87,7 +87,6 @@ const table: readonly RuleRow<RegistrationSubject & { entry: JsonObject }>[] = [
   },
 ];
 
-/** Rules about the entries that register servers with a host. */
 export const registrationRules = defineRules<RegistrationSubject>(docs, [
   {
     id: "registration-entry",

@@ -34,7 +34,6 @@ const parameterDepth = 4;
 /** With this many required parameters, a model often lacks a value and makes it up. */
 const manyRequired = 6;
 
-/** Rules about whether a schema is valid, is accepted by hosts and providers, and can be matched by a value. */
 export const schemaRules = defineRules<ToolSubject>(reference, [
   {
     id: "tool-shape",

@@ -21,7 +21,6 @@ const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
 /** Limits: names compared with an unknown one, tools of a request to OpenAI. */
 const limits = { names: 25, tools: 128 } as const;
 
-/** Rules about references to other tools. */
 export const siblingRules = defineRules<ToolSubject>(docs, [
   {
     id: "sibling-exists",
@@ -100,7 +99,6 @@ const saidInEach = "Say in each description when to call it and when to call the
 /** Limits that keep the time linear. In longer lists only equal descriptions are found. */
 const comparison = { tools: 2000, pairs: 10_000, characters: 20_000 } as const;
 
-/** Rules about whether a model can tell the tools of a list apart, and finds those that are referred to. */
 export const alikeRules = defineRules<ToolsetSubject>(docs, [
   {
     id: "name-shared",

@@ -12,7 +12,6 @@ const maxLength = { name: 64, description: 1024, compatibility: 500 } as const;
 /** The maximum number of findings of hidden characters per file. */
 const maxLines = 100;
 
-/** Rules about the front matter of a `SKILL.md`, and about the files of the package. */
 export const skillFormatRules = defineRules<SkillSubject>(format, [
   {
     id: "skill-name",

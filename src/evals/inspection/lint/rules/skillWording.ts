@@ -89,7 +89,6 @@ const bodyTable: readonly Requirement<SkillDocument>[] = [
   },
 ];
 
-/** Rules about what a model reads: the description before the skill is loaded, and the body afterwards. */
 export const skillWordingRules = defineRules<SkillSubject>(docs, [
   ...descriptionTable.map(({ isKept, message, ...head }) => ({
     ...head,

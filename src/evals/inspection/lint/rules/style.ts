@@ -95,7 +95,6 @@ const table: readonly StyleRule[] = [
   },
 ];
 
-/** Rules about what does not belong in a description. */
 export const styleRules = defineRules<ToolSubject>(
   "https://www.anthropic.com/engineering/writing-tools-for-agents",
   table.map(({ patterns, topics, message, ...head }) => ({

@@ -15,7 +15,6 @@ import { defineRules, type EvalsFileSubject, type SuiteSubject } from "../rule.t
 const docs = "docs/lint-rules.md";
 const minCases = 5;
 
-/** Rules about suites, and about the queries of a skill package as a suite, for what their schema cannot express. */
 export const suiteRules = defineRules<SuiteSubject>(docs, [
   {
     id: "suite-size",
@@ -177,7 +176,6 @@ const specifiedFile = z.object({
   ),
 });
 
-/** Rules about the eval files of skill packages; those about their queries are the rules of suites. */
 export const evalsFileRules = defineRules<EvalsFileSubject>(docs, [
   {
     id: "evals-file-shape",

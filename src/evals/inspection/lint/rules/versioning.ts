@@ -88,7 +88,6 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** Rules about changes of a tool list that affect the callers of the older one. */
 export const versioningRules = defineRules<VersionSubject>(
   docs,
   rows.map(({ kinds, fix: given, ...rule }) => ({

@@ -5,7 +5,6 @@ import type { CallOutcome } from "../../../base/types/tool.ts";
 /** What a probe tests. All kinds except `missing` and `wrong type` have arguments that match the inputSchema. */
 export type ProbeKind = "valid" | "boundary" | "defaults" | "repeat" | "missing" | "wrong type" | "unknown tool";
 
-/** A tool with its schemas compiled. */
 export type ProbedTool = {
   readonly name: string;
   readonly inputSchema: JsonObject;
