@@ -45,10 +45,7 @@ export type ShowOptions = {
   out: string;
 };
 
-/**
- * `evals show`: prints the report of a record, the transcripts of trials, or the trend over all runs. Throws a usage error
- * for a target that names neither a record nor a case.
- */
+/** `evals show`: prints a report, transcripts or the trend. Throws a usage error for a target that names nothing. */
 export async function show(options: ShowOptions, io: Io): Promise<ExitCode> {
   const { target, history, failed, trial, arm, out } = options;
   const format = options.json ? "json" : options.format;

@@ -225,10 +225,7 @@ export async function readBaselines(dir: string): Promise<NamedBaseline[]> {
 const format = "tool-evals nights 1";
 const headSchema = z.object({ format: z.literal(format), suite: z.string(), model: z.string(), baseline: z.string() });
 
-/**
- * Identifies the nights of a file, by the names in the baseline. `alias`: another id of the model. `baseline`: the run
- * that the baseline was accepted from.
- */
+/** Whose nights a file has. `alias`: another id of the model. `baseline`: the run that it was accepted from. */
 export type NightsKey = { suite: string; model: string; alias?: string; baseline: string };
 
 /** The file of the nights since a baseline. It is next to the baseline, so that it can be committed or cached. */
@@ -236,10 +233,7 @@ export function nightsFile(baseline: string): string {
   return `${baseline.replace(/\.json$/, "")}.nights.jsonl`;
 }
 
-/**
- * Reads the nights since this baseline; none if there is no file, or it belongs to an earlier baseline. Throws a usage
- * error with the line that cannot be read.
- */
+/** Reads the nights since this baseline, if any. Throws a usage error with the line that cannot be read. */
 export async function readNights(file: string, of: NightsKey): Promise<Night[]> {
   const text = await readIfPresent("The nights", file);
   const lines = text?.split(/\r?\n/).filter((line) => line !== "") ?? [];
@@ -268,10 +262,7 @@ function parseLine<S extends z.ZodType>(schema: S, line: string, location: Locat
   }
 }
 
-/**
- * Adds a night to the file, or replaces it if the same run was added before. A new baseline starts a new list. Jobs
- * that end at the same time wait for each other.
- */
+/** Adds a night, or replaces that of the same run. A new baseline starts a new list. Waits for other jobs. */
 export async function writeNight(file: string, of: NightsKey, night: Night): Promise<void> {
   const add = async () => {
     const before = (await readNights(file, of)).filter((one) => one.night !== night.night);

@@ -8,16 +8,10 @@ import { isRun, readManifest } from "./record.ts";
 /** A record on disk: its folder and its manifest. */
 export type FoundRecord = { dir: string; manifest: RunManifest };
 
-/**
- * Receives a warning for each unreadable record that is skipped. Without it such a record is an error: a command that
- * acts on the newest record must not silently act on an older one.
- */
+/** Gets a warning for each unreadable record, which is else an error: an older one must not be taken silently. */
 export type Warn = (warning: Problem) => void;
 
-/**
- * Reads a record; returns undefined and warns if that fails with an EvalsError. Throws any other error, and without
- * `warn` every error.
- */
+/** Reads a record; with `warn`, one that fails with an EvalsError is a warning and undefined. */
 export async function readOrWarn<T>(read: Promise<T>, warn: Warn | undefined): Promise<T | undefined> {
   try {
     return await read;
@@ -32,10 +26,7 @@ export async function readOrWarn<T>(read: Promise<T>, warn: Warn | undefined): P
 /** The command that made a record. */
 export type RecordCommand = "run" | NonNullable<RunManifest["experiment"]>["command"];
 
-/**
- * Finds the record of a command by its folder, its id under `out`, or `latest` for the newest one under `out`. Throws a
- * usage error if there is none, or another command made it.
- */
+/** Finds a record of a command by folder, id under `out`, or `latest`. Throws a usage error without one. */
 export async function findRecord(of: RecordCommand, run: string, out: string, warn?: Warn): Promise<FoundRecord> {
   if (run === "latest") return latestRecord(of, out, warn);
   const dir = await findRun(run, out);
@@ -48,10 +39,7 @@ export async function findRecord(of: RecordCommand, run: string, out: string, wa
   );
 }
 
-/**
- * Finds the record of any command by its folder, its id under `out`, `latest` for the newest run, or the name of a
- * command for its newest record. Throws a usage error if there is none.
- */
+/** Finds any record by folder, id under `out`, `latest` (run) or a command's name. Throws a usage error without one. */
 export async function findAnyRecord(named: string, out: string, warn?: Warn): Promise<FoundRecord> {
   const of = (["run", ...experimentCommands] as const).find((command) => command === named);
   if (named === "latest" || of !== undefined) return latestRecord(of ?? "run", out, warn);
@@ -77,10 +65,7 @@ async function latestRecord(of: RecordCommand, out: string, warn: Warn | undefin
   );
 }
 
-/**
- * The ids of the finished records under `out`, oldest first. Omits other folders, unfinished records (they can be
- * resumed, or are being written) and, with a warning, unreadable ones.
- */
+/** The finished records under `out`, oldest first: others can be resumed. Warns of unreadable ones. */
 export async function listFinishedRuns(out: string, warn: Warn): Promise<string[]> {
   const finished: string[] = [];
   for (const entry of await listEntries(out)) {

@@ -90,10 +90,7 @@ export type Journal = {
   close(): Promise<void>;
 };
 
-/**
- * `lines`: the number of lines already in the journal. `redact` removes secrets from a line. `verify` is called before each
- * write, and throws if the journal may not be written any more.
- */
+/** `lines`: those already in the journal. `verify` is called before each write, and throws if that is not allowed. */
 type JournalOptions = { lines?: number; redact?: (text: string) => string; verify?: () => Promise<void> };
 
 /**
@@ -177,10 +174,7 @@ const computeChecksum = (body: string) => hash("sha256", body).slice(0, 16);
 
 const checksumField = /,"sum":"([0-9a-f]{16})"\}$/;
 
-/**
- * Creates a check for the lines of a run's journal, called in their order. It returns what is wrong with a line, as a
- * sentence that begins with `what`.
- */
+/** Creates a check of a run's lines, called in order: what is wrong with one, in a sentence that begins with `what`. */
 export function createLineCheck(
   run: string,
   what = "This line of the journal",

@@ -37,10 +37,7 @@ export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock
   };
 }
 
-/**
- * The lock of a run. `verify` throws EvalsError if another process has locked the run since, which is possible only if
- * someone removed the lock file.
- */
+/** `verify` throws EvalsError if another process has locked the run since, after someone removed the lock file. */
 export type RunLock = { release: Release; verify(): Promise<void> };
 
 /** Records have no links of their own. One from elsewhere, such as an artifact of CI, may have some. */
@@ -82,10 +79,7 @@ export async function withFileLock<T>(
 }
 
 type Release = () => Promise<void>;
-/**
- * `isInPlace`: whether the locked file still has its name. `remove` removes the file while it is locked. `holder`: the
- * process id of the other process, if known.
- */
+/** `isInPlace`: the locked file still has its name. `holder`: the id of the other process, if known. */
 type Acquired = { release: Release; remove: Release; isInPlace(): boolean } | { holder: string };
 
 /** Null where the native module has no build (musl). */

@@ -171,10 +171,7 @@ function* parseLines(texts: readonly string[], readers: LineReaders, file: strin
 
 type JournalLine = { trial: Trial; seq: unknown };
 
-/**
- * Reads the lines of a journal, some hundred at a time, because awaiting each would cost as much as reading it. `seq`
- * is the number that a line has in the file.
- */
+/** Yields some hundred lines at a time: awaiting each costs as much as reading it. `seq`: its number in the file. */
 async function* readLines(dir: string, run: string, isOwn = false): AsyncGenerator<Iterable<JournalLine>> {
   const file = journalPath(dir);
   const complete = await measureCompleteLines(file);
@@ -261,10 +258,7 @@ function invalid(error: z.ZodError, file: string, line?: number): EvalsError {
   return usageError(`Not a run record of this version: ${formatIssues(error)}.`, hint, location);
 }
 
-/**
- * The length in bytes of a journal up to its last newline, inclusive; 0 if there is no journal. Throws a usage error for
- * a folder or a device, and if the newline is not near the end.
- */
+/** The bytes of a journal up to its last newline; 0 without one. Throws a usage error if that is not near the end. */
 async function measureCompleteLines(file: string): Promise<number> {
   const found = await stat(file).catch((thrown) => {
     if ((thrown as NodeJS.ErrnoException).code === "ENOENT") return undefined;

@@ -9,10 +9,7 @@ const digest = (text: string) => `'sha256-${createHash("sha256").update(text).di
 const policy = (connect: string) =>
   `default-src 'none'; script-src ${digest(script)}; style-src ${digest(style)}; connect-src ${connect}; base-uri 'none'; form-action 'none'`;
 
-/**
- * Renders a page as a single file, in parts since the page of a long run is large: the data as inert JSON and the script
- * that draws it. The page makes no network requests, except to its own server if `isServed`.
- */
+/** Renders a page as one file, in parts, which makes no network request, except to its own server if `isServed`. */
 export function* renderPage({ title, json }: Page, { isServed = false } = {}): Generator<string> {
   yield markup`<!doctype html>
 <html lang="en">

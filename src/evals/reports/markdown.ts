@@ -23,10 +23,7 @@ import { diffPieces } from "./wordDiff.ts";
 /** A pull request comment holds 65,536 characters; this leaves room for text that a workflow adds. */
 const maxBytes = 60_000;
 
-/**
- * Renders a document for a workflow summary or a pull request comment, with details collapsed. The result stays below
- * 60,000 bytes: lists are shortened until it fits, and say how many entries they leave out.
- */
+/** Renders for a summary or comment, below 60,000 bytes: lists are shortened, and say how much they leave out. */
 export function renderMarkdown(blocks: Blocks): string {
   let texts: string[] = [];
   for (const max of [maxRows, 150, 50, 15, 5, 2]) {

@@ -9,10 +9,7 @@ export function printResult(result: object, blocks: Blocks, json: boolean, io: I
   else io.out(renderTerminal(blocks, io));
 }
 
-/**
- * Prints the result of a command as JSON, with the headline and the next step of its report. Whoever called the command gets
- * the object instead: the library returns it, and the command line adds the exit code.
- */
+/** Prints a result as JSON, with the headline and next step of its report; a caller (library, command line) gets it. */
 export function printJson(result: object, blocks: Blocks, io: Io): void {
   const whole = { ...findLead(blocks), ...result };
   if (io.result) io.result(whole);

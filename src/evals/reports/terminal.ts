@@ -36,10 +36,7 @@ import { plainAscii } from "./escape.ts";
 import { capital } from "./format.ts";
 import { diffPieces, type Piece } from "./wordDiff.ts";
 
-/**
- * What a terminal supports. `width` is in columns; without `unicode`, text is ASCII only. `program`: how the user starts
- * this program, where not as `evals`.
- */
+/** `width` is in columns; without `unicode`, text is ASCII. `program`: how the user starts it, if not as `evals`. */
 export type Display = { color: boolean; width: number; unicode: boolean; program?: string };
 
 /** For output whose screen is unknown, such as a pipe or a log. */

@@ -61,10 +61,7 @@ export function baseline(flags: BaselineOptions, io: Io): Promise<ExitCode> {
   return { accept, show }[flags.action](flags, io);
 }
 
-/**
- * Accepts a run as `run --accept` does: right after it ended, whatever its outcome. With `json`, standard output contains
- * only the JSON object of the run.
- */
+/** Accepts a run that just ended, whatever its outcome. With `json`, standard output has the JSON of the run alone. */
 export async function acceptRun(
   run: string,
   { json, ...options }: { baselines: string; out: string; json?: boolean },

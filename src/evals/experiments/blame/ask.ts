@@ -211,10 +211,7 @@ function refusal({ from }: BlameQuestion, reasons: readonly string[]): EvalsErro
   return new EvalsError(problems, exitCodes.incomplete);
 }
 
-/**
- * A case as recorded. `base`: its tools before the change. `head`: the tools that it failed with, if recorded; the live
- * tools must still be the same.
- */
+/** `base`: its tools before the change. `head`: the recorded tools it failed with, which the live ones must equal. */
 type RecordedCase = { base: OfferedTool[] | undefined; head?: Toolset | undefined; known: CaseToBlame["known"] };
 
 /** Cases of one suite on one model to explain. `wanted` is absent if `--case` selects them. */
@@ -240,10 +237,7 @@ const defaultCases = 3;
 /** `quiet`: returns no question, instead of throwing, if there is nothing to explain. */
 type RunSelection = Pick<BlameOptions, "out" | "suite" | "model" | "case"> & { quiet?: boolean };
 
-/**
- * Returns one question for each suite and model whose check found a regression, or with `--case`, for each that was
- * checked. `latest` is the newest run with such a check; it is printed on standard error if it is not the newest run.
- */
+/** One for each suite and model that regressed; with `--case`, that was checked. `latest`: the newest such run. */
 async function findRunQuestions(run: string, flags: RunSelection, io: Io): Promise<BlameQuestion[]> {
   const out = resolve(io.cwd, flags.out);
   const newest = await findRecord("run", run, out);

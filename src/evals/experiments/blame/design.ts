@@ -12,10 +12,7 @@ import { OrderSchedule, type ScheduleSetup } from "../design/schedule.ts";
 import { type BlameSetup, blame, blameArm, countCalls } from "./sampled.ts";
 import { type BlamedCase, type BlameVerdict, blameNothing } from "./verdict.ts";
 
-/**
- * A case to explain: the ids of what changed in its list, and its trials with the old list and, where there are any, with
- * the new one.
- */
+/** A case to explain: what changed in its list, by id, and its trials with the old list and, if known, the new one. */
 export type CaseToBlame = { case: string; changed: readonly string[]; known: { old: Counts; new?: Counts } };
 
 /** Trials with everything new, if none are known. */

@@ -142,10 +142,7 @@ export function rankSets(hypotheses: readonly Hypothesis[], chances: Float64Arra
   return sets.sort((a, b) => b.chance - a.chance);
 }
 
-/**
- * The expected information of a trial with a mask, in nats: H(P(pass)) - sum_h P(h) H(pass | h), H the entropy of a pass or
- * fail. Source: Lindley 1956.
- */
+/** The information of a trial, in nats: H(P(pass)) - sum_h P(h) H(pass | h). Source: Lindley 1956. */
 export function measureInformation(belief: Belief, chances: Float64Array, mask: Mask): number {
   let pass = 0;
   let entropy = 0;

@@ -21,9 +21,7 @@ type CaseReport = BlameReport["cases"][number];
 /** Cases with the same verdict on the same changes. */
 type Group = { cases: readonly CaseReport[]; verdict: BlamedCase | null };
 
-/**
- * The report of `evals blame` on one suite and model: what broke which cases, the changed wording, and the evidence.
- */
+/** The report of `evals blame` on one suite and model: what broke which cases, the wording, and the evidence. */
 export function blameDocument(report: BlameReport): Block[] {
   const { suite, model, note, from, stopped, costUsd, calls, dir } = report;
   const made = calls.search + calls.confirmation;

@@ -97,10 +97,7 @@ export function blame(setup: BlameSetup): Design<BlameVerdict> {
   return { cap, play: (record) => new PlayedBlame(setup, record, cap).play() };
 }
 
-/**
- * One fallen case while it is searched. `last`: the number of its last trial in whichever arm, as each trial of the search
- * gets a tool order of its own.
- */
+/** `last`: the last trial of the case in whichever arm, as each trial of the search gets its own tool order. */
 const startSuspect = (id: string, belief: Belief, last: number) => {
   return { id, belief, last, searched: 0, confirmed: new Set<number>() };
 };

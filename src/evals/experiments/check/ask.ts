@@ -281,10 +281,7 @@ async function planCheck(
   };
 }
 
-/**
- * Finds the tool list that a case is shown in the base arm: its own in the baseline; for an added case that of a case
- * with the same list today.
- */
+/** The list of a case in the base arm: its own in the baseline; for an added one, that of one with the same list today. */
 function createToolsetFinder({ cases: accepted, toolsets }: Baseline, cases: readonly PlannedCase[]) {
   const before = new Map(accepted.map(({ id, toolset }) => [id, toolset]));
   const byToday = new Map(cases.map(({ case: { id }, toolset: { hash } }) => [hash, before.get(id)]));

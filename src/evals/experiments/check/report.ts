@@ -56,10 +56,7 @@ export const checkTone: Readonly<Record<CheckSummary["kind"], Tone>> = {
   "not-comparable": "warn",
 };
 
-/**
- * The regression check of a suite, if there is one: what happened, what to do, and the figures. `isLeading`: the lead
- * of the report already has the first two.
- */
+/** What happened in a check, what to do, and its figures. `isLeading`: the lead of the report has the first two. */
 export function checkBlocks(
   suite: SuiteSummary,
   { isLeading = false, followUp = {} }: { isLeading?: boolean; followUp?: FollowUp } = {},

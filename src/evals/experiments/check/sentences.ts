@@ -250,10 +250,7 @@ function adviseTrials(advice: ComparedCheck["advice"], trials: number): string {
   return `Next: run it again with \`-n ${likely}\`, which is as likely as not to decide it${sure}.`;
 }
 
-/**
- * What the command does itself after the report of a run: accept the run as baseline (`accept`), find the cause (`blame`).
- * `model`: one that can be asked with a key of the environment.
- */
+/** What the command does itself after the report. `model`: one that can be asked with a key of the environment. */
 export type FollowUp = { accept?: boolean | undefined; blame?: boolean | undefined; model?: string | undefined };
 
 /** What to do next, apart from what the command does itself. */
@@ -296,9 +293,7 @@ export function withSentences<C extends CheckSummary>(check: C, followUp: Follow
   return { ...check, headline, reason: checkReason(check), next: checkNext(check, followUp) };
 }
 
-/**
- * `Net change -12.5 pp (95% CI -19 to -4.2 pp), mean over 8 cases; the margin is 10 pp.`; empty without a net change.
- */
+/** `Net change -12.5 pp (95% CI -19 to -4.2 pp), mean over 8 cases; the margin is 10 pp.`; empty without one. */
 export function netSentence(check: ComparedCheck): string {
   const { net, margin, cases } = check;
   if (net === null) return "";

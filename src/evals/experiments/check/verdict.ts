@@ -113,10 +113,7 @@ function notComparable(reasons: string[], notes: string[]): CheckSummary {
   return { kind: "not-comparable", reasons, notes, exitCode: toExitCode({ undecided: true }) };
 }
 
-/**
- * A verdict in the form of reports. A check that was stopped has no test of the suite. Nothing is cleared by fewer than
- * half of its cases.
- */
+/** A verdict in the form of reports. Nothing is cleared by fewer than half of its cases. */
 export function summarizeCheck(
   given: Omit<CheckVerdict, "suite"> & Pick<ComparedCheck, "suite">,
   { failOn, ...context }: CheckContext & { failOn: readonly Gate[] },

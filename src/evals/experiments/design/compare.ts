@@ -94,10 +94,7 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
   return conclude(figures, { kind: "inconclusive", because: "cap", advice });
 }
 
-/**
- * REGRESSED by the cases that fell at this level, in their selections if none of them passes less often beyond doubt; else
- * by the suite.
- */
+/** REGRESSED by cases (in their selections if no pass rate fell beyond doubt); else by the suite. */
 function findRegression(
   tallies: readonly PairTally[],
   caseLevel: number,

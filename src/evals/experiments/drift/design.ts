@@ -15,10 +15,7 @@ import {
   sumNight,
 } from "./scores.ts";
 
-/**
- * `correlation`: of the trials of one night; at least .02 is assumed. `families`: monitors
- * that are reported as one job. `trials`: the nightly trials of a case.
- */
+/** `correlation`: within a night, at least .02. `families`: monitors of one job. `trials`: of a case a night. */
 export type DriftOptions = { correlation?: number; margin?: number; families?: number; trials?: number };
 
 export const nightlyTrials = 3;
@@ -75,10 +72,7 @@ export class DriftMonitor {
     this.#bankNights = Math.max(1, ...[...bank.values()].map((nights) => nights.length));
   }
 
-  /**
-   * Starts a night with its regular trials by case. `missing`: the share of its trials that brought no answer; above 5 %
-   * the night is set aside, and the answer is false.
-   */
+  /** `missing`: the share of unanswered trials; above 5 % the night is set aside, and the answer is false. */
   startNight(night: string, passes: ReadonlyMap<string, Counts>, missing = 0): boolean {
     this.#back = undefined;
     if (missing > mostMissing) {

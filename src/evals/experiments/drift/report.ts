@@ -9,10 +9,7 @@ const tones: Readonly<Record<DriftVerdict["kind"], Tone>> = {
   inconclusive: "warn",
 };
 
-/**
- * The verdict of the drift monitor in plain words, what to do, and its figures. `isLeading`: the lead of the report
- * already says what differs tonight and what to do.
- */
+/** The verdict in plain words, what to do, and its figures. `isLeading`: the lead says what differs and what to do. */
 export function driftBlocks(drift: DriftSummary, { isLeading = false } = {}): Block[] {
   const { verdict } = drift;
   if (isRemark(drift)) return [text(`Drift since the baseline: ${driftReason(drift)}`)];

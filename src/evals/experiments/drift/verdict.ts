@@ -98,9 +98,7 @@ export function readDriftEvents({ nightly, verdict }: DriftSummary): ("drifted" 
   return nightly && verdict.kind === "inconclusive" ? ["inconclusive"] : [];
 }
 
-/**
- * Everything before this night, by the ids of the suite's cases. Nights before a case was changed are not counted for it.
- */
+/** The bank and the earlier nights, by ids of the suite's cases; nights before a case changed do not count for it. */
 function toHistory({ bank, renamed = {}, nights }: DriftPlan, night: string): DriftHistory {
   const ids = new Map(Object.entries(renamed).map(([id, name]) => [name, id]));
   const idOf = (name: string) => ids.get(name) ?? (name in renamed ? `${name} (before it was changed)` : name);

@@ -41,10 +41,7 @@ export type ImproveOptions = ExperimentOptions & {
   json: boolean;
 };
 
-/**
- * `evals improve`: searches for a better wording on train cases, proves one on held-out cases, prints the verdict, and writes
- * the winner. `lint`: the linter, by which proposals are checked.
- */
+/** `evals improve`: searches a wording on train cases, and proves it on held-out ones. `lint`: checks proposals. */
 export async function improve(given: ImproveOptions, lint: LintTools, io: Io): Promise<ExitCode> {
   const recalled = await recallOptions("improve", given, io);
   const { options } = recalled;

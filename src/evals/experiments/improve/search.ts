@@ -26,10 +26,7 @@ type SearchParts = {
   wordings: Map<string, Overlaid>;
 };
 
-/**
- * Creates what runs the loop on a record. Proposals are written into its folder before they are asked, so that it can be
- * resumed. `rounds`: the proposals so far. `picks`: what the train cases brought, which the caller adds.
- */
+/** Runs the loop on a record. Proposals are written there before they are asked. `picks`: the caller adds trials. */
 export function createSearch({ setup, cases, fixed, wanted, workspace, writer, lint, wordings }: SearchParts, io: Io) {
   const rounds: ProposalRound[] = [];
   const picks = new Picks();

@@ -131,10 +131,7 @@ class QueuedAsker implements Asker {
     this.#workers = watchWorkers(broker.name, io);
   }
 
-  /**
-   * Stores what workers need, and in a resumed run finds the jobs and answers from before. `rate`: maximum trials per
-   * second and provider, on all workers together.
-   */
+  /** Finds what was queued or answered before. `rate`: maximum trials a second and provider, on all workers. */
   async open(rate: number | undefined): Promise<void> {
     const { bullmq, redis } = this.#broker;
     for (const provider of new Set(this.#workspace.models.map(({ id }) => nameProvider(id)))) {
@@ -306,10 +303,7 @@ class QueuedAsker implements Asker {
   }
 }
 
-/**
- * Finds out whether workers run the trials of a run, and warns if they do not. `server`: the URL of the queue, as
- * messages name it.
- */
+/** Warns if no worker runs the trials of a run. `server`: the URL of the queue, as messages name it. */
 export function watchWorkers(server: string, io: Pick<Io, "err">) {
   const warn = (message: string, hint: string) => printProblem(io)({ severity: "warning", message, hint });
   /** Why workers refused the plan, by worker. */

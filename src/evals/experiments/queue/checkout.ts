@@ -30,10 +30,7 @@ export type Permissions = {
 /** A plan whose suites, servers and models are open here, until `close`. */
 export type OpenPlan = { context: TrialContext; find(job: TrialJob): PlannedCell; close(): Promise<void> };
 
-/**
- * Opens a plan in this checkout. Throws a Refusal if the worker does not permit it, and a Refusal or an EvalsError if
- * anything that affects the answers differs from what the coordinator planned with.
- */
+/** Opens a plan here. Throws a Refusal or EvalsError if it is not permitted, or what affects answers differs. */
 export async function openPlanHere(plan: Plan, permissions: Permissions, io: Io): Promise<OpenPlan> {
   refuseForbidden(plan, permissions, io.cwd);
   const { providers, paths: _, execute: __, ...own } = permissions;

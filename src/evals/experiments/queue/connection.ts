@@ -46,17 +46,11 @@ export const nameQueue = (provider: string): string => `trials-${provider}`;
 
 /** The prefix of all keys. */
 export const keyPrefix = "evals";
-/**
- * The hash of a run, which exists until the run is over: its plan in `planField`, the answers as the JSON of trials, without
- * secrets that the worker knows, by the ids of their jobs, and by worker why it refuses the plan.
- */
+/** By field: the plan, the answers (by job, JSON of trials without secrets), and by worker why it refuses the plan. */
 export const nameAnswers = (run: string): string => `${keyPrefix}:answers:${run}`;
 export const planField = "plan";
 export const refusalField = "refused by ";
-/**
- * A key that exists while a process waits for the answers to a run, with the hash of its plan: a run that is resumed at
- * another commit has another one. Workers drop trials of other runs.
- */
+/** Exists while a process waits for answers, and holds the hash of its plan. Workers drop trials of other runs. */
 export const nameLease = (run: string): string => `${keyPrefix}:lease:${run}`;
 
 /** Parses an answer. Throws if it is not the answer to the job. */
@@ -91,10 +85,7 @@ const planSchema = z.strictObject({
   judge: settingsSchema.extend({ model: z.string() }).optional(),
 });
 
-/**
- * What a run asks, from its manifest. A worker opens the same suites in its own checkout, and runs trials only if the
- * run could be resumed there.
- */
+/** What a run asks. A worker runs its trials only if the run could be resumed in the worker's checkout. */
 export type Plan = z.infer<typeof planSchema>;
 
 /** Why a worker refuses to run a plan, as a clause. */
@@ -102,10 +93,7 @@ export class Refusal extends Error {
   override readonly name = "Refusal";
 }
 
-/**
- * Serializes the plan of a run. Returns the text and its hash. `commit`: that of this checkout, since a run can be resumed
- * at another one.
- */
+/** Serializes the plan of a run, and hashes it. `commit`: of this checkout; a run can be resumed at another one. */
 export function sealPlan(manifest: RunManifest, commit: string | undefined): { text: string; hash: string } {
   const flags = flagsSchema.parse(manifest.flags);
   const own = { format: "tool-evals plan 1", harness: version, commit, flags };

@@ -146,10 +146,7 @@ class TrialWorker {
     return signal.reason as End;
   }
 
-  /**
-   * Resolves at the end of this process if the server is gone: it must not keep the process from ending. Waits for it as
-   * long as there are answers, which would be paid for again, and then says so, and how to end the process.
-   */
+  /** Resolves when the server is gone; waits as long as there are answers, and then says how to end the process. */
   async waitForLoss(): Promise<void> {
     const explaining = setTimeout(() => {
       const answers = count(this.#delivering.size, "answer");

@@ -74,10 +74,7 @@ async function isAccepted({ id, flags, suites, models }: RunManifest, { cwd }: I
   return found.every((baseline) => baseline?.run === id);
 }
 
-/**
- * Creates the report of a record. `accept`: it was accepted as the baseline. Throws a usage error for an experiment
- * without a result that can be read.
- */
+/** The report of a record. `accept`: it is the baseline. Throws a usage error without a result that can be read. */
 export async function readReport(
   { dir, manifest }: { dir: string; manifest: RunManifest },
   { withTrials = false, accept = false }: { withTrials?: boolean; accept?: boolean },

@@ -13,10 +13,7 @@ type Decision = {
   stopped?: ExitCode | undefined;
 };
 
-/**
- * The exit code of a decision: 1 if it failed, or if an event occurred that `failOn` names; otherwise 3 if nothing could be
- * decided; otherwise 0. `stopped` is the exit code of whatever stopped it before the decision.
- */
+/** 1 if it failed, or an event in `failOn` occurred; else 3 if undecided; else 0. `stopped`: of what stopped it. */
 export function toExitCode({ failed = false, happened = [], failOn = [], undecided, stopped }: Decision): ExitCode {
   if (stopped !== undefined) return stopped;
   if (failed || listFailed(happened, failOn).length > 0) return exitCodes.failed;

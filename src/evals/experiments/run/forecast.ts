@@ -27,9 +27,7 @@ const simulatedTrials = 15_000;
 /** What is known of the cases: passes by case. A case that is not in it may have any rate. */
 type Bank = ReadonlyMap<string, Counts>;
 
-/**
- * What a check will cost if nothing changed, by simulation from what is known of the cases. Seeded by the setup's seed.
- */
+/** What a check costs if nothing changed, by simulation from what is known of the cases, seeded by the setup. */
 export function forecastCalls(setup: CheckSetup, bank: Bank): Forecast {
   const plays = setup.alwaysAlike ? 1 : countPlays(setup, 50);
   const played = simulateChecks(setup, bank, plays, 0);

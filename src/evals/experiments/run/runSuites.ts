@@ -182,10 +182,7 @@ async function runEach(
   return "complete";
 }
 
-/**
- * Writes the reports of a run, prints the requested ones, and says how to resume. `blame`: also explains a regression,
- * within these limits.
- */
+/** Writes and prints the reports of a run, and says how to resume. `blame`: the limits to explain a regression in. */
 export async function reportRun(
   { dir, manifest, summary, trials, end, why }: RecordedRun<{ end: PlanEnd }>,
   options: Pick<RunOptions, "out" | "baselines" | "json" | "accept" | "reporter" | "otlp">,

@@ -144,10 +144,7 @@ function readBank(plan: CheckPlan | undefined): ReadonlyMap<string, CaseSummary[
   );
 }
 
-/**
- * The default of `--fail-on`. Where there is a baseline, pass rates of single cases are no gate. The result of a keyword
- * search is too weak to fail a build.
- */
+/** Where there is a baseline, pass rates of single cases are no gate. A keyword search is too weak to fail a build. */
 function defaultGates(plan: CheckPlan | undefined, { kind }: ManifestModel): Gate[] {
   if (plan?.kind === "compare" || plan?.kind === "unchanged") return ["regressed"];
   return kind === "retrieval baseline" ? [] : ["rate"];

@@ -13,10 +13,7 @@ const safeSettings = [
   ),
 ];
 
-/**
- * The commit that is checked out in `cwd`, and whether files differ from it, ignoring the work trees of submodules.
- * Undefined outside of a repository. Does not run programs that the configuration of the repository names.
- */
+/** The commit of `cwd`, and whether tracked files differ, without running programs that the repository configures. */
 export async function readGitState({ cwd, env }: Pick<Io, "cwd" | "env">): Promise<RunManifest["git"]> {
   if (findGitRoot(cwd) === undefined) return undefined;
   const git = openGit({ cwd, env });

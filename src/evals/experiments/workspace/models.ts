@@ -71,10 +71,7 @@ export async function openModels(ids: readonly string[], options: RequestOptions
 /** Whether replies of a model are always reused: it repeats them anyway, and a language model takes time. */
 const isRepeating = ({ deterministic, kind }: Model) => deterministic && kind === "language model";
 
-/**
- * The seed that is asked for. Otherwise a random one; runs that find replies or lists of earlier ones again share one,
- * since another order of the tools is another request.
- */
+/** The given seed; a random one; or 0 where replies or lists of earlier runs are found again only in equal orders. */
 export function chooseSeed(
   models: readonly Model[],
   { seed, cache }: { seed?: number | undefined; cache?: boolean | undefined },
@@ -351,10 +348,7 @@ export async function describeAvailable(
 
 const noChat = /embed|rerank|whisper|tts|clip/i;
 
-/**
- * The models of the providers, each with the typical cost of a run of so many trials with a tool list of so many tokens, as
- * in a dry run, for one reply a trial; `isSet`: whether its key is in the environment.
- */
+/** The models of providers, with the cost of trials of one reply each; `isSet`: its key is in the environment. */
 export function offerProviders(
   { trials, listTokens }: { trials: number; listTokens: number },
   env: Io["env"],

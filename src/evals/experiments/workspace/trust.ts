@@ -50,10 +50,7 @@ export async function requireTrust(claims: readonly Claim[], io: Io): Promise<vo
   await keepTrust(unknown, io);
 }
 
-/**
- * Trusts what a suite names that the program wrote itself, of what the user had typed or trusted already; of one `kind`
- * only if it also has what others wrote.
- */
+/** Trusts what a suite names that the program wrote, of what was typed or trusted; `kind`: nothing else of it. */
 export async function trustWritten(suite: string, io: Io, kind?: Claim["kind"]): Promise<void> {
   const { loadSuites } = await import("../../input/suites/load.ts");
   const { suites } = await loadSuites([suite], { cwd: io.cwd });
@@ -73,10 +70,7 @@ async function keepTrust(claims: readonly Claim[], io: Io): Promise<void> {
   } catch {}
 }
 
-/**
- * What the files of the folder name: its project file, the servers of hosts, and its suites. Mistakes in them are
- * reported when they are used.
- */
+/** What the project file, servers of hosts and suites of the folder name. Their mistakes are reported when used. */
 async function claimFolder(io: Io): Promise<Claim[]> {
   const [{ discover }, { loadSuites }] = await Promise.all([
     import("../../input/suites/discover.ts"),
@@ -130,10 +124,7 @@ export async function claimCode(path: string, from: string, { cwd }: Pick<Io, "c
   return { kind: "code", text: path, file: from, content: "kind" in read ? randomUUID() : sha256(read.text) };
 }
 
-/**
- * What options have an effect by: code of users, programs, addresses, folders elsewhere that are written to, and calls that
- * are executed. `from`: the file that has set these options.
- */
+/** What options run, reach, write elsewhere or execute. `from`: the file that has set these options. */
 export async function claimOptions(
   options: Readonly<Record<string, unknown>>,
   from: string,

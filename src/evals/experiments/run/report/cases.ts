@@ -92,10 +92,7 @@ function describeMissed(missed: readonly MissedTrials[]): string[] {
 /** Characters of the names of models that fit beside the cases on a narrow terminal. */
 const maxHeads = 48;
 
-/**
- * A row for each case, those that fail on a model first, and a column for each model: of its name, or of its number in a list
- * of the models where the names are too wide. Empty for a single model.
- */
+/** Cases by model, those that fail first; models by number where their names are too wide. Empty for a single model. */
 export function casesByModel(suites: readonly SuiteSummary[]): Block[] {
   const models = [...new Set(suites.map(({ model }) => model))];
   if (models.length < 2) return [];
