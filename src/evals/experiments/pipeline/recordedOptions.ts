@@ -11,59 +11,28 @@ import { findRecord, type RecordCommand } from "../../records/find.ts";
 import { type HostName, hosts } from "../../servers/host.ts";
 import { claimOptions, requireTrust } from "../workspace/trust.ts";
 
+const ofOneKind = <K extends string, S extends z.ZodType>(schema: S, ...names: readonly K[]) =>
+  Object.fromEntries(names.map((name) => [name, schema])) as Record<K, S>;
+
 /** The options that --resume reads from the record: those that affect what is asked, not speed, cost or output. */
 export const recordedOptionsSchema = z
   .object({
     given: z
       .array(z.string())
       .describe("which of these were given explicitly: they win over settings of single suites"),
-    paths: z.array(z.string()),
-    path: z.string(),
-    file: z.string(),
-    proposals: z.string(),
-    writer: z.string(),
-    rounds: z.number(),
-    wordings: z.number(),
-    run: z.string(),
-    baseline: z.string(),
-    suite: z.string(),
-    model: z.union([z.string(), z.array(z.string())]),
-    trials: z.number(),
-    case: z.array(z.string()),
-    filter: z.array(z.string()),
+    ...ofOneKind(z.string(), "path", "file", "proposals", "writer", "run", "baseline", "suite", "denial", "exposure"),
+    ...ofOneKind(z.string(), "judge", "baselines", "shard", "distractors", "baseUrl", "effort", "prices", "claudePath"),
+    ...ofOneKind(z.array(z.string()), "paths", "case", "filter", "skill", "hostDir", "harmCases"),
     selected: z.array(z.string()).describe("the cases that --failed found"),
-    passRate: z.number(),
-    maxTurns: z.number(),
+    ...ofOneKind(z.number(), "rounds", "wordings", "trials", "passRate", "maxTurns", "margin", "correlation"),
+    ...ofOneKind(z.number(), "harmUnsteady", "maxTokens", "timeout", "retries"),
+    ...ofOneKind(z.boolean(), "userSkills", "surfaces", "nightly", "batch", "free", "cache"),
+    model: z.union([z.string(), z.array(z.string())]),
     execute: executionPolicySchema,
-    denial: z.string(),
-    skill: z.array(z.string()),
-    hostDir: z.array(z.string()),
-    userSkills: z.boolean(),
     host: z.enum(Object.keys(hosts) as [HostName, ...HostName[]]),
-    exposure: z.string(),
-    surfaces: z.boolean(),
     ranker: z.enum(["keyword", "bm25", "regex"]),
-    judge: z.string(),
     check: z.enum(["on", "always", "placebo", "off"]),
     failOn: z.array(gateSchema),
-    margin: z.number(),
-    baselines: z.string(),
-    nightly: z.boolean(),
-    shard: z.string(),
-    batch: z.boolean(),
-    correlation: z.number(),
-    harmCases: z.array(z.string()),
-    harmUnsteady: z.number(),
-    distractors: z.string(),
-    baseUrl: z.string(),
-    maxTokens: z.number(),
-    timeout: z.number(),
-    retries: z.number(),
-    effort: z.string(),
-    free: z.boolean(),
-    prices: z.string(),
-    claudePath: z.string(),
-    cache: z.boolean(),
   })
   .partial();
 export type RecordedOptions = z.infer<typeof recordedOptionsSchema>;
