@@ -300,22 +300,14 @@ function createQuestion(
   const record = results.check(suite.name, plan.model)?.record ?? new TrialRecord();
   const { settings = {}, exposures } = manifest.models.find(({ id }) => id === plan.model) ?? {};
   const exposure = exposures?.[0] ?? allDefinitions;
+  const about = { suite: suite.name, model: plan.model };
   return {
     from: `the run ${manifest.id}`,
     paths: [suite.file],
-    suite: suite.name,
-    model: plan.model,
+    ...about,
     host: host as BlameQuestion["host"],
     exposure,
-    identity: {
-      suite: suite.name,
-      model: plan.model,
-      settings,
-      host,
-      exposure: nameExposure(exposure),
-      harness,
-      cases: suite.cases,
-    },
+    identity: { ...about, settings, host, exposure: nameExposure(exposure), harness, cases: suite.cases },
     cases: new Map(
       plan.cases.map(({ id, bank, toolset }) => {
         const hash = now.get(id) ?? "";

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { getOrAdd } from "../../base/collections.ts";
+import { defined, getOrAdd } from "../../base/collections.ts";
 import { type ExitCode, exitCodes, printProblem, usageError } from "../../base/types/errors.ts";
 import { allDefinitions, nameExposure } from "../../base/types/exposure.ts";
 import type { Io } from "../../base/types/io.ts";
@@ -173,17 +173,9 @@ async function readBaselineRecord(given: string, out: string, io: Pick<Io, "cwd"
   const { suite, model, host, harness, cases, toolsets, exposure = allDefinitions, acceptedAt, run } = baseline;
   const { repliedBy } = model;
   const counts = new Map(cases.map(({ id, passed, trials }) => [id, { passed, trials }]));
-  const side: ComparedRecord = {
-    suite,
-    host,
-    exposure: nameExposure(exposure),
-    harness,
-    cases,
-    toolsets,
-    ...(await findAskedModel(model, out)),
-    ...(repliedBy !== undefined && { repliedBy }),
-    seen: { kind: "counts", counts },
-  };
+  const common = { suite, host, exposure: nameExposure(exposure), harness, cases, toolsets };
+  const asked = { ...(await findAskedModel(model, out)), ...defined({ repliedBy }) };
+  const side: ComparedRecord = { ...common, ...asked, seen: { kind: "counts", counts } };
   const what = `the baseline of ${acceptedAt.slice(0, 10)}, from the run ${run}`;
   return { name: given, what, sides: [side], notes: [] };
 }

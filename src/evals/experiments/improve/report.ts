@@ -9,6 +9,7 @@ export function improveDocument({ search, proof }: ImproveSummary): Block[] {
   const blocks = search.rounds.flatMap((round, at) => {
     const asked = round.proposals.filter(({ refused }) => refused === null);
     const refused = round.proposals.flatMap(({ name, refused: why }) => (why === null ? [] : [`${name}: ${why}`]));
+    const problem = round.problem ? [round.problem] : [];
     const first = round.screening[0] ?? [];
     const known = [...new Set([...asked.map(({ name }) => name), ...first.map(({ challenger }) => challenger)])];
     const rows = known.map((name): TableCell[] => {
@@ -19,9 +20,7 @@ export function improveDocument({ search, proof }: ImproveSummary): Block[] {
     const title = `Search, round ${at + 1} of ${search.rounds.length} (${count(round.proposals.length, "proposal")})`;
     return [
       ...section(title, [table("wording", columns, rows)]),
-      ...section("Refused before any call", [
-        list("proposal", [...refused, ...(round.problem ? [round.problem] : [])]),
-      ]),
+      ...section("Refused before any call", [list("proposal", [...refused, ...problem])]),
     ];
   });
   return variantsDocument(proof, { command: "improve", blocks, facts: describeSearch(search) });
@@ -31,16 +30,13 @@ function describeSearch({ train, heldOut, recorded, room, writer, rounds }: Impr
   const derived = train.length + heldOut.length - recorded;
   const costs = rounds.map(({ costUsd }) => costUsd);
   const known = costs.reduce<number>((sum, cost) => sum + (cost === "unknown" ? 0 : cost), 0);
+  const cost = costs.includes("unknown") ? "unknown" : money(known);
   const proposers = writer
-    ? [
-        `${writer.model}, cost ${costs.includes("unknown") ? "unknown" : money(known)}, prompt ${writer.prompt.slice(0, 12)}`,
-      ]
+    ? [`${writer.model}, cost ${cost}, prompt ${writer.prompt.slice(0, 12)}`]
     : [...new Set(rounds.flatMap(({ proposals }) => proposals.map(({ by }) => by)))];
+  const byIds = derived > 0 ? `; ${integer(derived)} not recorded in the suite, and split by their ids` : "";
   return [
-    [
-      "Split",
-      `${integer(train.length)} train, ${integer(heldOut.length)} held out${derived > 0 ? `; ${integer(derived)} not recorded in the suite, and split by their ids` : ""}`,
-    ],
+    ["Split", `${integer(train.length)} train, ${integer(heldOut.length)} held out${byIds}`],
     ...(room ? [["Train cases with room", room.length > 0 ? some(room) : "none"] as const] : []),
     ...(proposers.length > 0 ? [["Proposals by", some(proposers)] as const] : []),
     [

@@ -98,25 +98,20 @@ export async function runExperiment<V>(
   await verifySearches([model], io.signal);
   await warnOfSmallWindows([model], cases, io);
   const armCases = new ArmCases(cases, question.arms, seed);
-  const experiment = {
-    command,
-    suite: suite.name,
-    model: model.id,
-    cases: cases.map((one) => one.case.id),
-    arms: armCases.arms(),
-    setup,
+  const about = { suite: suite.name, model: model.id };
+  const ids = cases.map((one) => one.case.id);
+  const experiment = { command, ...about, cases: ids, arms: armCases.arms(), setup };
+  const asked = {
+    cases,
+    models: [model],
+    experiment,
+    otherToolsets: armCases.toolsets(),
+    flags: pickRecorded(options),
   };
   const record = new TrialRecord();
   const recorded = await runOnRecord(
     {
-      manifest: createManifest({
-        ...workspace,
-        cases,
-        models: [model],
-        experiment,
-        otherToolsets: armCases.toolsets(),
-        flags: pickRecorded(options),
-      }),
+      manifest: createManifest({ ...workspace, ...asked }),
       resumed,
       cap: () => design.cap,
       run: (ask, { dir }) => {
@@ -138,14 +133,8 @@ export async function runExperiment<V>(
     io,
   );
   const { manifest, dir } = recorded;
-  const facts = {
-    run: manifest.id,
-    dir,
-    suite: suite.name,
-    model: model.id,
-    note: manifest.suites.map((one) => readingNote(model.note, one))[0] ?? null,
-    costUsd: manifest.totals?.costUsd ?? "unknown",
-  };
+  const [note = null] = manifest.suites.map((one) => readingNote(model.note, one));
+  const facts = { run: manifest.id, dir, ...about, note, costUsd: manifest.totals?.costUsd ?? "unknown" };
   const stopCode = recorded.end === "cancelled" ? io.signalExitCode() : exitCodes.incomplete;
   return { ...recorded, record, facts, stopCode };
 }

@@ -189,12 +189,8 @@ export async function runDesign<V>(
   { cases, model }: { cases: ArmCases; model: Model },
   ask: Ask,
 ): Promise<DesignResult<V>> {
-  const cells: DesignCells = {
-    find: cases.find,
-    line: cases.line,
-    attempts: (id, arm, trial) => record.attempts(id, arm, trial),
-    model,
-  };
+  const attempts: DesignCells["attempts"] = (id, arm, trial) => record.attempts(id, arm, trial);
+  const cells = { find: cases.find, line: cases.line, attempts, model };
   const play = design.play(record);
   for (;;) {
     const step = play.next();
@@ -279,27 +275,24 @@ const redrawMs = 100;
 /** Creates a line on standard error that redraws itself: trials, failures, cost, time left. Only on a terminal. */
 function createProgress(io: Pick<Io, "err" | "errIsTerminal" | "width">, countPlanned: () => number, done: number) {
   if (!io.errIsTerminal) return { add: () => {}, end: () => {} };
-  const planned = countPlanned();
   const startedAt = performance.now();
   let drawnAt = 0;
-  let recorded = done;
-  let broken = 0;
-  let failed = 0;
-  let spent: Cost = 0;
+  const progress = { recorded: done, planned: countPlanned(), failed: 0, broken: 0, spent: 0 as Cost };
   const draw = (now: number) => {
     const seconds = (now - startedAt) / 1000;
-    const left = recorded > done ? ((planned - recorded) * seconds) / (recorded - done) : undefined;
-    const text = describeProgress({ recorded, planned, failed, broken, spent, secondsLeft: left });
+    const { recorded, planned } = progress;
+    const secondsLeft = recorded > done ? ((planned - recorded) * seconds) / (recorded - done) : undefined;
+    const text = describeProgress({ ...progress, secondsLeft });
     io.err(`\r\x1b[K${text.slice(0, io.width - 1)}`);
     drawnAt = now;
   };
   draw(startedAt);
   return {
     add(trial: Trial) {
-      recorded++;
-      if (trial.outcome.kind === "broken") broken++;
-      else if (trial.verdict?.grade === "fail" && !trial.copy) failed++;
-      spent = addCost(spent, trial.costUsd);
+      progress.recorded++;
+      if (trial.outcome.kind === "broken") progress.broken++;
+      else if (trial.verdict?.grade === "fail" && !trial.copy) progress.failed++;
+      progress.spent = addCost(progress.spent, trial.costUsd);
       const now = performance.now();
       if (now - drawnAt >= redrawMs) draw(now);
     },

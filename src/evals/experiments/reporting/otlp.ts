@@ -128,16 +128,8 @@ function buildSpans({ cell, outcome, verdict, turns, startedAt, ms, costUsd }: T
   const addSpan = (at: string, name: string, kind: keyof typeof kinds, length: number, attributes: Attributes) => {
     const from = now;
     now += length;
-    return {
-      traceId,
-      spanId: hash(`${key}\n${at}`, 16),
-      parentSpanId: rootId,
-      name,
-      kind: kinds[kind],
-      startTimeUnixNano: toNanoseconds(from),
-      endTimeUnixNano: toNanoseconds(now),
-      attributes: listAttributes(attributes),
-    };
+    const ids = { traceId, spanId: hash(`${key}\n${at}`, 16), parentSpanId: rootId };
+    return { ...ids, name, kind: kinds[kind], ...describeSpan(from, now, attributes) };
   };
   const children = turns.flatMap(({ usage, stop, ms: length, responseId, model: replied, calls }, at) => [
     addSpan(String(at), `chat ${model.slice(colon + 1)}`, "client", length, {
@@ -180,13 +172,8 @@ function buildSpans({ cell, outcome, verdict, turns, startedAt, ms, costUsd }: T
   };
   const broken = outcome.kind === "broken" ? outcome.stage : undefined;
   const root = {
-    traceId,
-    spanId: rootId,
-    name: `invoke_agent ${suite}`,
-    kind: kinds.internal,
-    startTimeUnixNano: toNanoseconds(start),
-    endTimeUnixNano: toNanoseconds(Math.max(start + ms, now)),
-    attributes: listAttributes({
+    ...{ traceId, spanId: rootId, name: `invoke_agent ${suite}`, kind: kinds.internal },
+    ...describeSpan(start, Math.max(start + ms, now), {
       "gen_ai.operation.name": "invoke_agent",
       "gen_ai.agent.name": suite,
       "gen_ai.request.model": model,
@@ -206,6 +193,12 @@ function buildSpans({ cell, outcome, verdict, turns, startedAt, ms, costUsd }: T
 }
 
 const hash = (text: string, length: number) => createHash("sha256").update(text).digest("hex").slice(0, length);
+
+const describeSpan = (from: number, to: number, attributes: Attributes) => ({
+  startTimeUnixNano: toNanoseconds(from),
+  endTimeUnixNano: toNanoseconds(to),
+  attributes: listAttributes(attributes),
+});
 
 const toNanoseconds = (ms: number) => `${BigInt(Math.round(ms * 1000)) * 1000n}`;
 

@@ -65,20 +65,9 @@ export function caseMatrix(suites: readonly SuiteSummary[]): Block[] {
         return { text, shade: one.rate ?? 0, tone: one.ok ? "good" : one.rate === null ? "warn" : "bad" };
       }),
     );
-    return [
-      {
-        kind: "figure",
-        title: `Cases by model · ${name} (passed/graded)`,
-        figure: {
-          type: "grid",
-          of: "cases",
-          rows: shown,
-          columns: own.map(({ model }) => model),
-          cells,
-          ...remark(rows.length - shown.length, "case"),
-        },
-      },
-    ];
+    const [columns, left] = [own.map(({ model }) => model), remark(rows.length - shown.length, "case")];
+    const figure = { type: "grid", of: "cases", rows: shown, columns, cells, ...left } as const;
+    return [{ kind: "figure", title: `Cases by model · ${name} (passed/graded)`, figure }];
   });
 }
 

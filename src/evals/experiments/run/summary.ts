@@ -136,12 +136,8 @@ type ManifestModel = RunManifest["models"][number];
 function readBank(plan: CheckPlan | undefined): ReadonlyMap<string, CaseSummary["before"]> {
   if (plan?.kind === "compare") return new Map(plan.cases.map(({ id, bank }) => [id, bank]));
   const bank = plan?.kind === "unchanged" ? plan.drift?.bank : undefined;
-  return new Map(
-    Object.entries(bank ?? {}).map(([id, text]) => {
-      const { passed, trials } = parsePasses(text);
-      return [id, { passed, trials }];
-    }),
-  );
+  const counted = Object.entries(bank ?? {}).map(([id, text]) => [id, parsePasses(text)] as const);
+  return new Map(counted.map(([id, { passed, trials }]) => [id, { passed, trials }]));
 }
 
 /** Where there is a baseline, pass rates of single cases are no gate. A keyword search is too weak to fail a build. */

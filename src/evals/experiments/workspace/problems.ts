@@ -41,14 +41,9 @@ export function findSuiteProblems(
 function findUnofferedLift({ lift, name, file }: Suite, skills: readonly SkillPackage[]): Problem[] {
   if (lift === undefined || skills.some((skill) => skill.name === lift)) return [];
   const offered = skills.map((skill) => `"${skill.name}"`).join(", ");
-  return [
-    {
-      severity: "error",
-      message: `The suite "${name}" measures the lift of the skill "${lift}", which it does not offer.`,
-      hint: offered === "" ? "Name the folder of the skill under `skills`." : `Use one of its skills: ${offered}.`,
-      location: { file },
-    },
-  ];
+  const message = `The suite "${name}" measures the lift of the skill "${lift}", which it does not offer.`;
+  const hint = offered === "" ? "Name the folder of the skill under `skills`." : `Use one of its skills: ${offered}.`;
+  return [{ severity: "error", message, hint, location: { file } }];
 }
 
 /** Checks the dispatchers of a suite, and warns if tools cannot be checked. `known`: other tools known to exist. */
@@ -141,12 +136,10 @@ function findReservedNames({ name, file }: Suite, cases: readonly PlannedCase[])
   const written = listNames(affected.filter(({ case: one }) => isWritable(one)));
   return [skillTools.load, ...readingTools, skillTools.write]
     .filter((own) => (own === skillTools.write ? written : taken).has(own))
-    .map((own) => ({
-      severity: "error",
-      message: `The suite "${name}" lists a tool "${own}", a name that is reserved where skills or files are offered.`,
-      hint: "Test this tool in a suite without skills.",
-      location: { file },
-    }));
+    .map((own) => {
+      const message = `The suite "${name}" lists a tool "${own}", a name that is reserved where skills or files are offered.`;
+      return { severity: "error", message, hint: "Test this tool in a suite without skills.", location: { file } };
+    });
 }
 
 /** When only names are shown, the search is a tool of the harness, whose name must be free. */
@@ -181,14 +174,10 @@ export async function excludeImpossible(
     if (problem.severity !== "error" || !asked.has(suite)) return problem;
     return { ...problem, severity: "warning", hint: `${problem.hint ?? ""} Until then the case is left out.`.trim() };
   };
-  return {
-    cases: checked.map(({ one }) => one),
-    problems: mergeProblems(
-      checked.flatMap(({ one, problems }) =>
-        problems.map((problem) => ({ ...one, problem: downgrade(one.suite, problem) })),
-      ),
-    ),
-  };
+  const found = checked.flatMap(({ one, problems }) =>
+    problems.map((problem) => ({ ...one, problem: downgrade(one.suite, problem) })),
+  );
+  return { cases: checked.map(({ one }) => one), problems: mergeProblems(found) };
 }
 
 /** Merges equal problems of several cases of a suite into the first, which then names the other cases. */
@@ -212,9 +201,7 @@ export function listExecuted(cases: readonly PlannedCase[], models: readonly Mod
     return isAsked && mocks?.unmatched !== "error";
   });
   // Many cases are shown the same list.
-  const lists = new Map(
-    executed.map(({ suite, toolset }) => [JSON.stringify([suite.name, toolset.hash]), { suite, toolset }]),
-  );
+  const lists = new Map(executed.map((one) => [JSON.stringify([one.suite.name, one.toolset.hash]), one]));
   const names = [...lists.values()].flatMap(({ suite, toolset }) =>
     toolset.tools.filter((tool) => executable(tool, suite.execute).yes).map(({ name }) => name),
   );

@@ -112,12 +112,9 @@ export async function findSuiteSkills(
 }
 
 function emptyFolders({ name, skills, file }: Suite): Problem {
-  return {
-    severity: "warning",
-    message: `The suite "${name}" offers no skill: none was found in ${skills.join(", ")}.`,
-    hint: "Name folders that hold skill packages, each with a SKILL.md; paths are relative to the suite's folder.",
-    location: { file },
-  };
+  const message = `The suite "${name}" offers no skill: none was found in ${skills.join(", ")}.`;
+  const hint = "Name folders that hold skill packages, each with a SKILL.md; paths are relative to the suite's folder.";
+  return { severity: "warning", message, hint, location: { file } };
 }
 
 /** Loads the reader of skills, with its YAML parser, which suites in JSON do without. */

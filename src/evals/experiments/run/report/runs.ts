@@ -150,15 +150,9 @@ function drawTrend(suite: string, histories: readonly History[]): Block[] {
       const changes = one.changes ?? [];
       const changed = changes.length > 0 ? `; changed: ${some(changes, 3)}` : "";
       const interval = one.interval ? ` (${range(one.interval)})` : "";
-      return [
-        {
-          x: Date.parse(one.startedAt),
-          rate: one.rate,
-          interval: one.interval,
-          text: `${one.run}: ${percent(one.rate)}${interval}, ${count(one.cases, "case")}${changed}`,
-          ...(changes.length > 0 && { mark: "the tool list changed" }),
-        },
-      ];
+      const text = `${one.run}: ${percent(one.rate)}${interval}, ${count(one.cases, "case")}${changed}`;
+      const mark = changes.length > 0 && { mark: "the tool list changed" };
+      return [{ x: Date.parse(one.startedAt), rate: one.rate, interval: one.interval, text, ...mark }];
     }),
   }));
   return curve(`${suite}: mean pass rate over its cases, 95% CI`, { x: "time", label: "run", series });
