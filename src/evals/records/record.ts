@@ -37,11 +37,7 @@ function nextRunId(id: string): string {
  * other id under `out`, even if the clock was set back, so that the order of ids is the order of runs. Returns the
  * folder and the manifest with that id. Throws EvalsError if the folder cannot be written.
  */
-export async function createRun(
-  out: string,
-  planned: RunManifest,
-  redact: Redact = unchanged,
-): Promise<{ dir: string; manifest: RunManifest }> {
+export async function createRun(out: string, planned: RunManifest, redact: Redact = unchanged) {
   const others = await makeFolder(out)
     .then(() => readdir(out))
     .catch(failToWrite(out));

@@ -254,12 +254,7 @@ async function findRunQuestions(run: string, flags: RunSelection, io: Io): Promi
   throw nothingToExplain(newest.manifest, checks, flags);
 }
 
-async function readQuestions(
-  dir: string,
-  manifest: RunManifest,
-  flags: RunSelection,
-  out: string,
-): Promise<{ questions: BlameQuestion[]; checked: number }> {
+async function readQuestions(dir: string, manifest: RunManifest, flags: RunSelection, out: string) {
   const results = await readResults(dir, manifest);
   const { suites } = results.summary();
   const checked = manifest.suites.flatMap((suite) =>

@@ -90,10 +90,7 @@ function tone(verdict: BlamedCase | null): Tone {
 }
 
 /** The verdict in plain words. `next`: what to do next, as an imperative clause. */
-function describe(
-  group: Group,
-  { tests, run, risen }: BlameReport,
-): { headline: string; reason: string; next: string } {
+function describe(group: Group, { tests, run, risen }: BlameReport) {
   const { verdict } = group;
   const cases = nameCases(group);
   if (!verdict)

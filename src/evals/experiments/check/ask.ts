@@ -20,14 +20,7 @@ import { isSameModel, type Model } from "../../base/types/model.ts";
 import type { RunManifest, RunSummary } from "../../base/types/run.ts";
 import { asksModel, listCaseCalls, type Suite } from "../../base/types/suite.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
-import {
-  baselineFile,
-  type NamedBaseline,
-  readBaseline,
-  readSuiteBaselines,
-  withPlacebo,
-  writeBaseline,
-} from "../../records/baseline.ts";
+import { baselineFile, readBaseline, readSuiteBaselines, withPlacebo, writeBaseline } from "../../records/baseline.ts";
 import { findLikelyName, indexByName } from "../../servers/changes/names.ts";
 import { comparability, describeRun } from "../design/comparable.ts";
 import { defaultTrials, mostTrials } from "../design/statistics.ts";
@@ -150,12 +143,7 @@ export async function isAccepted(
  * Finds the baseline of a suite on a model, even under an alias of the model or a former name of the suite. `names`:
  * all suites of the run. Returns the expected file, and in `others` the baselines of the suite on any model.
  */
-export async function findBaseline(
-  dir: string,
-  suite: Suite,
-  model: Model,
-  names: readonly string[],
-): Promise<{ file: string; found: NamedBaseline | undefined; others: NamedBaseline[] }> {
+export async function findBaseline(dir: string, suite: Suite, model: Model, names: readonly string[]) {
   const file = baselineFile(dir, suite.name, model.id);
   const others = await readSuiteBaselines(dir, suite.name);
   const find = async () => {
@@ -168,12 +156,7 @@ export async function findBaseline(
 }
 
 /** Finds the only baseline on this model that shares most cases and whose suite is not in the run: it was renamed. */
-async function findRenamed(
-  dir: string,
-  { cases }: Suite,
-  model: Model,
-  names: readonly string[],
-): Promise<NamedBaseline | undefined> {
+async function findRenamed(dir: string, { cases }: Suite, model: Model, names: readonly string[]) {
   const hashes = new Map(cases.map(({ id, hash }) => [id, hash]));
   const alike = (await readSuiteBaselines(dir)).filter(({ baseline }) => {
     const kept = baseline.cases.filter(({ id, hash }) => hashes.get(id) === hash).length;

@@ -128,13 +128,10 @@ export function grownConfusions(grew: ComparedCheck["grew"], { base, head }: Arm
 /** Changes beyond this number are listed without a word diff, which takes time to compute. */
 const maxWordings = 20;
 
-const namedTools = (label: string) => label.match(/(?:skill:)?[\w-]+/g) ?? [];
+const namedTools = (label: string): readonly string[] => label.match(/(?:skill:)?[\w-]+/g) ?? [];
 
 /** The cases whose result changed, with the tools they expect: `read-notes: 10/10 -> 2/10`. */
-function listMoved(
-  { flagged, rose, suspects, flips }: ComparedCheck,
-  cases: readonly CaseSummary[],
-): { text: string; expected: readonly string[]; isDropped: boolean }[] {
+function listMoved({ flagged, rose, suspects, flips }: ComparedCheck, cases: readonly CaseSummary[]) {
   const dropped = new Set([...flagged, ...flips].map((one) => one.case));
   const rates = [...flagged, ...rose, ...suspects];
   return cases.flatMap(({ id, expected }) => {
@@ -142,9 +139,8 @@ function listMoved(
     const text = rate
       ? changeText(rate)
       : flip && `better only before ${flip.down}, only now ${flip.up} of ${flip.pairs}`;
-    return text === undefined
-      ? []
-      : [{ text: `${id}: ${text}`, expected: namedTools(expected), isDropped: dropped.has(id) }];
+    if (text === undefined) return [];
+    return [{ text: `${id}: ${text}`, expected: namedTools(expected), isDropped: dropped.has(id) }];
   });
 }
 
@@ -225,27 +221,18 @@ function listNotes(check: CheckSummary): string[] {
 export function checkFacts(check: ComparedCheck): [string, string][] {
   const { suite, families, reach, method, calls, missing, selection, dependence, orders, placebo, resent } = check;
   const exhausted = isExhausted(check);
+  const each = Number((5 / families).toPrecision(2));
+  const shared = `5% for the whole run, shared by ${count(families, "check")} (${each}% each)`;
+  const bothWays = resent?.isCounted ? "; counted as passes and as failures" : "";
   return knownFacts([
     ["Decided", decisionText(check)],
     ["Sign test of the suite", exhausted || !suite ? undefined : signTest(suite, method)],
     ["Tool orders", orders && !exhausted ? ordersText(orders) : undefined],
     ["Tool selection", selection && !exhausted ? selectionText(selection) : undefined],
-    [
-      "Consecutive answers",
-      dependence ? `correlated (${dependence.correlation.toFixed(2)}), so they count in blocks` : undefined,
-    ],
+    ["Consecutive answers", dependence && `correlated (${dependence.correlation.toFixed(2)}), so they count in blocks`],
     ["Reach", check.kind === "inconclusive" && check.because !== "stopped" ? reachText(reach) : undefined],
-    [
-      "Error rate",
-      families > 1
-        ? `5% for the whole run, shared by ${count(families, "check")} (${Number((5 / families).toPrecision(2))}% each)`
-        : undefined,
-    ],
-    [
-      "Answered after an error",
-      resent &&
-        `${integer(resent.base)} baseline, ${integer(resent.head)} now${resent.isCounted ? "; counted as passes and as failures" : ""}`,
-    ],
+    ["Error rate", families > 1 ? shared : undefined],
+    ["Answered after an error", resent && `${integer(resent.base)} baseline, ${integer(resent.head)} now${bothWays}`],
     ["Harmless edits", placebo && `${placeboText(placebo)} (run ${placebo.run})`],
     ["Missing answers", missing ? missingText(missing) : undefined],
     ["Baseline's tools", bankText(check)],

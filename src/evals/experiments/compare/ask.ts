@@ -11,7 +11,7 @@ import { findRecord, findRun, listRecords, type Warn } from "../../records/find.
 import { readManifest, readTrials } from "../../records/record.ts";
 import { comparisonReport } from "../reporting/experimentForms.ts";
 import { printReport } from "../reporting/report.ts";
-import { type ComparedRecord, type ComparisonReport, compareSides } from "./report.ts";
+import { type ComparedRecord, compareSides } from "./report.ts";
 
 /** A run or a baseline, with one side for each suite and model in it. `dir`: the folder of a run. */
 type Recorded = {
@@ -42,10 +42,7 @@ export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> 
 }
 
 /** Reads two records and compares what they have in common. Throws a usage error if that is nothing. */
-export async function compareRecords(
-  flags: Omit<CompareOptions, "json" | "format">,
-  io: Pick<Io, "cwd" | "err">,
-): Promise<{ report: ComparisonReport; exitCode: ExitCode }> {
+export async function compareRecords(flags: Omit<CompareOptions, "json" | "format">, io: Pick<Io, "cwd" | "err">) {
   const out = resolve(io.cwd, flags.out);
   const warn = printProblem(io);
   const [base, head] = await Promise.all([
@@ -94,11 +91,7 @@ function unpaired(name: string, sides: readonly ComparedRecord[], pairs: readonl
 const maxSearched = 50;
 
 /** Suggests the newest other run of each suite and model of B: runs of different models cannot be compared. */
-async function suggestRuns(
-  sides: readonly ComparedRecord[],
-  compared: readonly Recorded[],
-  out: string,
-): Promise<string[]> {
+async function suggestRuns(sides: readonly ComparedRecord[], compared: readonly Recorded[], out: string) {
   const names = new Set(compared.map(({ name }) => name));
   const found = new Map<string, string>();
   let searched = 0;

@@ -95,12 +95,7 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
 }
 
 /** REGRESSED by cases (in their selections if no pass rate fell beyond doubt); else by the suite. */
-function findRegression(
-  tallies: readonly PairTally[],
-  caseLevel: number,
-  hasFallen: boolean,
-  figures: Figures,
-): CheckVerdict | undefined {
+function findRegression(tallies: readonly PairTally[], caseLevel: number, hasFallen: boolean, figures: Figures) {
   const flagged = nameTested(tallies, fallP, (p) => isSignificant(p, caseLevel));
   if (flagged.length > 0) {
     const rate = flagged.every(({ selected }) => selected) ? "selection" : "pass";

@@ -176,17 +176,16 @@ function listFacts({ verdict, baseline }: DriftSummary): [string, string][] {
   const { format } = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
   const blips = alarms.filter(({ fate }) => fate === "blip").length;
   const history = blips > 0 ? `, and ${count(blips, "blip")}` : "";
+  const alarm = `an alarm from ${format(threshold)} on, which unchanged models reach in fewer than 1 of 20 histories, however long`;
   return knownFacts([
     ["Nights", `${integer(nights)} since the baseline of ${baseline.acceptedAt.slice(0, 10)}${history}`],
-    [
-      "Bayes factor of a change",
-      `${format(score)}; an alarm from ${format(threshold)} on, which unchanged models reach in fewer than 1 of 20 histories, however long`,
-    ],
-    [
-      "Mean change",
-      net
-        ? `${points(net.change)} (one-sided 95% limits ${points(net.lower)} and ${points(net.upper)}; last ${count(net.nights, "night")}, ${count(net.trials, "trial")}, against the baseline${net.joined > 0 ? ` and ${count(net.joined, "quiet night")} after it` : ""})`
-        : undefined,
-    ],
+    ["Bayes factor of a change", `${format(score)}; ${alarm}`],
+    ["Mean change", net ? describeNet(net) : undefined],
   ]);
+}
+
+function describeNet({ change, lower, upper, nights, trials, joined }: NonNullable<DriftVerdict["net"]>): string {
+  const quiet = joined > 0 ? ` and ${count(joined, "quiet night")} after it` : "";
+  const pooled = `last ${count(nights, "night")}, ${count(trials, "trial")}, against the baseline${quiet}`;
+  return `${points(change)} (one-sided 95% limits ${points(lower)} and ${points(upper)}; ${pooled})`;
 }

@@ -181,12 +181,7 @@ function summarize(
   };
 }
 
-async function writePatch(
-  file: string,
-  changes: readonly TextChange[],
-  options: ImproveOptions,
-  io: Io,
-): Promise<void> {
+async function writePatch(file: string, changes: readonly TextChange[], options: ImproveOptions, io: Io) {
   const { patch, left } = await makePatch(changes, [options.out, options.baselines], io);
   if (patch !== "") await writeOutput(resolve(io.cwd, file), patch, io);
   const byHand = `To change by hand, as the old text does not stand exactly once in the sources, or the new one needs quotes: ${some(left, 12)}.`;

@@ -71,12 +71,7 @@ export function computeCeiling(cases: readonly PlannedCase[], model: Model, getT
 const typicalOutputTokens = 150;
 
 /** The typical cost of one trial, of at most two turns. `cached`: the share of prompts with tools in a cache. */
-export function estimateTrialCost(
-  planned: PlannedCase,
-  model: Model,
-  getTier: GetTier = standardTier,
-  cached = 0,
-): Cost {
+export function estimateTrialCost(planned: PlannedCase, model: Model, getTier: GetTier = standardTier, cached = 0) {
   const { maxTurns, turns: messages = [0] } = planned.case;
   const turns = messages.length * (Math.min(2, maxTurns) + countSearchTurns(planned, model, 1));
   const prompt = (turns * computeUsageCeiling(planned, model, 1).inputTokens) / 2;
@@ -95,11 +90,7 @@ export function estimateTrialCost(
 const judgeInstructions = 1000;
 
 /** The cost of grading one trial: the judge reads the query, the expectations, and every turn with its results. */
-export function estimateJudgeCost(
-  { case: one }: PlannedCase,
-  model: Model,
-  judge: Model,
-): { typical: Cost; most: Cost } {
+export function estimateJudgeCost({ case: one }: PlannedCase, model: Model, judge: Model) {
   const asked = judgeInstructions + estimateTokens(JSON.stringify([one.messages, one.expectedBehavior, one.expect]));
   const turn = model.maxOutputTokens + Math.ceil(resultCharacters / 2);
   const price = (inputTokens: number, outputTokens: number) => judge.cost({ ...noUsage, inputTokens, outputTokens });

@@ -6,16 +6,12 @@ import { budgetedUsd, cellKey, type Trial } from "../../base/types/trial.ts";
 import { lockRun } from "../../records/lock.ts";
 import { compactJournal, createRun, readTrials } from "../../records/record.ts";
 import { PageTrialCollector } from "../run/report/page.ts";
-import { type Summarizer, summarizer } from "../run/summary.ts";
+import { summarizer } from "../run/summary.ts";
 import { neverListed } from "../workspace/cases.ts";
 import type { Resumed } from "./recordedOptions.ts";
 
 /** Reads the trials of a record into its results, and into `trials` for its page. */
-export async function readResults(
-  dir: string,
-  manifest: RunManifest,
-  trials?: PageTrialCollector,
-): Promise<Summarizer> {
+export async function readResults(dir: string, manifest: RunManifest, trials?: PageTrialCollector) {
   const results = summarizer(manifest, dir);
   for await (const trial of readTrials(dir, manifest.id)) {
     results.add(trial);

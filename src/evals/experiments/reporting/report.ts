@@ -230,12 +230,7 @@ async function writeForms(made: Report, dir: string, io: Pick<Io, "env">): Promi
   }
 }
 
-async function writeText(
-  dir: string,
-  name: string,
-  text: string | Generator<string>,
-  { env }: Pick<Io, "env">,
-): Promise<void> {
+async function writeText(dir: string, name: string, text: string | Generator<string>, { env }: Pick<Io, "env">) {
   const file = join(dir, name);
   const { redact } = knownSecrets(env);
   const redacted = function* () {

@@ -194,10 +194,7 @@ export function renderPlan(plan: DryRun, models: readonly Model[]): string {
 type JudgePlan = NonNullable<DryRun["judge"]>;
 
 /** Prices the judge: one additional request for each trial, in every arm, with sentences or values to grade. */
-function priceJudge(
-  judge: Model,
-  asked: readonly { planned: PlannedCase; model: Model; trials: Expected }[],
-): JudgePlan {
+function priceJudge(judge: Model, asked: readonly { planned: PlannedCase; model: Model; trials: Expected }[]) {
   const isJudged = ({ case: { expectedBehavior, expect, turns } }: PlannedCase) =>
     expectedBehavior.length > 0 || /"\$?judge":/.test(JSON.stringify([expect, turns]));
   const judged = asked.filter(({ planned }) => isJudged(planned));

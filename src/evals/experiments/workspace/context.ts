@@ -146,10 +146,7 @@ function show(value: unknown): string {
 }
 
 /** Calls with the folder that an assertion reads: the files of the trial, or without files, the server's folder. */
-async function inWorkspace<T>(
-  { suite, case: one, turns, workspace }: AskedTrial,
-  call: (dir: string) => Promise<T>,
-): Promise<T> {
+async function inWorkspace<T>({ suite, case: one, turns, workspace }: AskedTrial, call: (dir: string) => Promise<T>) {
   const { server, dir } = suite;
   if (!one.files && !one.expectedFiles) return call(resolve(dir, (server && "cwd" in server && server.cwd) || "."));
   const folder = await mkdtemp(join(tmpdir(), "evals-workspace-"));

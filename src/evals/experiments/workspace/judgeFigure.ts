@@ -70,10 +70,7 @@ export function judgeFigureFile(dir: string, judge: string): string {
 }
 
 /** Reads the figure of a judge; undefined if not measured with this prompt. Throws a usage error for another file. */
-export async function readJudgeFigure(
-  dir: string,
-  judge: string,
-): Promise<{ figure: JudgeFigure; sentence: string } | undefined> {
+export async function readJudgeFigure(dir: string, judge: string) {
   const file = judgeFigureFile(dir, judge);
   const text = await readIfPresent("The judge's figure", file);
   if (text === undefined) return undefined;

@@ -334,10 +334,7 @@ const packageKeys = {
 } as const;
 
 /** The keys in the environment and the local servers that answer, each with the flags that use it, as one sentence. */
-export async function describeAvailable(
-  env: Io["env"],
-  local = findLocalModels(new AbortController().signal),
-): Promise<string> {
+export async function describeAvailable(env: Io["env"], local = findLocalModels(new AbortController().signal)) {
   const ofPackages = Object.entries(packageKeys).flatMap(([name, key]) => {
     return env[key] ? [{ flags: `-m ai:${name}/<model>`, reason: `${key} is set` }] : [];
   });
@@ -349,14 +346,11 @@ export async function describeAvailable(
 const noChat = /embed|rerank|whisper|tts|clip/i;
 
 /** The models of providers, with the cost of trials of one reply each; `isSet`: its key is in the environment. */
-export function offerProviders(
-  { trials, listTokens }: { trials: number; listTokens: number },
-  env: Io["env"],
-): (OfferedModel & { isSet: boolean })[] {
+export function offerProviders({ trials, listTokens }: { trials: number; listTokens: number }, env: Io["env"]) {
   const usage = { ...noUsage, inputTokens: listTokens + 100, outputTokens: 150 };
   return byKey.map(({ key, provider, model }) => {
     const each = priceUsage(usage, model);
-    const costUsd = each === "unknown" || trials === 0 ? "unknown" : trials * each;
+    const costUsd: Cost = each === "unknown" || trials === 0 ? "unknown" : trials * each;
     return { flags: `-m ${provider}:${model}`, reason: `${key} is set`, costUsd, isSet: Boolean(env[key]) };
   });
 }

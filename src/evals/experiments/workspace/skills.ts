@@ -9,7 +9,7 @@ import type { Case, Suite } from "../../base/types/suite.ts";
 import { findOfferedFolder, realPath } from "../../input/parsing/folders.ts";
 import type { Discovery } from "../../input/skills/discover.ts";
 import { readSkillEvals } from "../../input/skills/evals.ts";
-import type { Hidden, HostRules, HostSkills } from "../../input/skills/hosts.ts";
+import type { Hidden, HostRules } from "../../input/skills/hosts.ts";
 import { buildSkillSuite } from "../../input/suites/skillSuite.ts";
 import { count } from "../../reports/format.ts";
 import type { HostName } from "../../servers/host.ts";
@@ -34,10 +34,7 @@ export type Offered = {
 type OfferedSkills = Pick<Offered, "skills" | "warnings">;
 
 /** The folders in which a host looks for skills here, and the rules that it applies. */
-export async function findSkillFolders(
-  { host = "plain", hostDir, userSkills = false }: SkillOptions,
-  io: Io,
-): Promise<HostSkills> {
+export async function findSkillFolders({ host = "plain", hostDir, userSkills = false }: SkillOptions, io: Io) {
   const home = io.env.HOME ?? io.env.USERPROFILE;
   const location = { home: home || undefined, cwd: io.cwd, env: io.env, withUser: userSkills };
   const { findHostSkills } = await loadSkillReader();
@@ -89,10 +86,7 @@ export async function findNamedSkills(
 const isSkillFile = (file: string) => /[/\\]SKILL\.md(?::\d+)?$/.test(file);
 
 /** Finds the skills of suites that name folders of skills, by suite name. Reads each folder once. */
-export async function findSuiteSkills(
-  suites: readonly Suite[],
-  io: Io,
-): Promise<{ skills: Map<string, readonly SkillPackage[]>; warnings: Problem[] }> {
+export async function findSuiteSkills(suites: readonly Suite[], io: Io) {
   const skills = new Map<string, readonly SkillPackage[]>();
   const warnings: Problem[] = [];
   const read = new Map<string, Promise<OfferedSkills>>();
