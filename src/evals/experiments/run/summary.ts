@@ -35,16 +35,13 @@ import { readingNote } from "../results/text.ts";
 
 type Totals = RunSummary["totals"];
 
-/** Makes the summary of a run from the trials of its record. */
-export type Summarizer = ReturnType<typeof summarizer>;
-
 /**
- * Makes the summarizer of a run. A case is ok if it was graded, no trial was left ungraded, and its rate is at least its
- * pass rate; broken trials do not count in rates. A case that lacks trials is below its pass rate only if they cannot lift it
- * any more. A suite exits with 1 if an event occurred that `failOn` names: by default a regression if there is a check,
- * nothing for a retrieval baseline, otherwise a case below its pass rate. Otherwise it exits with 3 if the check, or a case
- * that it does not cover, is incomplete, and else with 0. The run exits with 1 if any suite does, otherwise with 3 if any
- * does, and else with 0.
+ * Makes the summary of a run from the trials of its record. A case is ok if it was graded, no trial was left ungraded,
+ * and its rate is at least its pass rate; broken trials do not count in rates. A case that lacks trials is below its
+ * pass rate only if they cannot lift it any more. A suite exits with 1 if an event occurred that `failOn` names: by
+ * default a regression if there is a check, nothing for a retrieval baseline, otherwise a case below its pass rate.
+ * Otherwise it exits with 3 if the check, or a case that it does not cover, is incomplete, and else with 0. The run
+ * exits with 1 if any suite does, otherwise with 3 if any does, and else with 0.
  */
 export function summarizer(manifest: RunManifest, dir: string) {
   const tallies = new Map(
