@@ -326,6 +326,15 @@ evals:
   });
 });
 
+it("the code of mcp-evals has queries, and expects nothing", async () => {
+  const code = `import { grade } from "mcp-evals";
+const weather = { name: "w", run: async () => JSON.parse(await grade(openai("gpt-4"), "Weather in Oslo?")) };
+const other = { name: "o", run: async () => grade(model, 'It\\'s late') };`;
+  const { formats, left } = await importFiles({ "evals.ts": code });
+  const reason = "it has no expected_result: a judge scores it by nothing in particular";
+  expect({ formats, left }).toEqual({ formats: ["mcp-evals"], left: [`evals.ts:2 ${reason}`, `evals.ts:3 ${reason}`] });
+});
+
 describe("promptfoo's assertions about the first call of a reply", () => {
   it("expect its tool and its arguments", async () => {
     const first = "output[0].function";

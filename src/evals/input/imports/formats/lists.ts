@@ -81,6 +81,33 @@ function createListFormat(format: Pick<Format, "name" | "label" | "recognizes"> 
 const isEmptyList = (value: Json | undefined): boolean => Array.isArray(value) && value.length === 0;
 const isGiven = (value: Json | undefined): boolean => value !== undefined && value !== null;
 
+const gradedByNothing = "it has no expected_result: a judge scores it by nothing in particular";
+const mcpEvals = createListFormat({
+  name: "mcp-evals",
+  label: "mcp-evals",
+  recognizes: ({ file, text }) =>
+    /\.ya?ml$/.test(file) &&
+    /^evals:/m.test(text) &&
+    /^[ \t]+prompt:/m.test(text) &&
+    /expected_result:|^model:/m.test(text),
+  list: "evals",
+  query: "prompt",
+  id: "name",
+  isId: false,
+  keys: ["description", "expected_result"],
+  lost: "the scores from 1 to 5: a judge decides whether the sentence is met",
+  read: ({ expected_result: expected }) => ({
+    content: { maxTurns: 8 },
+    sentences: [asText(expected) ?? ""],
+    otherwise: gradedByNothing,
+  }),
+});
+
+/** In code, an evaluation of mcp-evals is `grade(model, "query")`, which expects nothing. */
+const gradedQuery = /\bgrade\([^"'`]{0,200}(?:"[^"]{0,200}"[^"'`]{0,200})?,\s*(["'`])((?:\\.|(?!\1)[^\\]){1,2000})\1/g;
+const isMcpEvalsCode = ({ file, text }: { file: string; text: string }) =>
+  /\.[mc]?[jt]s$/.test(file) && /["']mcp-evals["']/.test(text);
+
 /** The formats that are lists of tasks. */
 export const listFormats: readonly Format[] = [
   createListFormat({
@@ -187,26 +214,19 @@ export const listFormats: readonly Format[] = [
       return { content: { expect: { tool: tool ?? "none" } } };
     },
   }),
-  createListFormat({
-    name: "mcp-evals",
-    label: "mcp-evals",
-    recognizes: ({ file, text }) =>
-      /\.ya?ml$/.test(file) &&
-      /^evals:/m.test(text) &&
-      /^[ \t]+prompt:/m.test(text) &&
-      /expected_result:|^model:/m.test(text),
-    list: "evals",
-    query: "prompt",
-    id: "name",
-    isId: false,
-    keys: ["description", "expected_result"],
-    lost: "the scores from 1 to 5: a judge decides whether the sentence is met",
-    read: ({ expected_result: expected }) => ({
-      content: { maxTurns: 8 },
-      sentences: [asText(expected) ?? ""],
-      otherwise: "it has no expected_result: a judge scores it by nothing in particular",
-    }),
-  }),
+  {
+    ...mcpEvals,
+    recognizes: (source) => mcpEvals.recognizes(source) || isMcpEvalsCode(source),
+    async read(source, context) {
+      if (!isMcpEvalsCode(source)) return mcpEvals.read(source, context);
+      const { file, text } = source;
+      const cases = [...text.matchAll(gradedQuery)].map(({ 2: name = "", index }) => {
+        const location = { file, line: text.slice(0, index).split("\n").length };
+        return leaveOut({ name, location, losses: [] }, gradedByNothing);
+      });
+      return { file, cases, losses: [] };
+    },
+  },
 ];
 
 const interactions: Readonly<Record<string, string>> = {
