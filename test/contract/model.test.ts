@@ -153,7 +153,7 @@ const lexicalSubject: Subject = {
 function recordedTrial(caseId: string, calls: Omit<Call, "id">[]): Trial {
   const turn = { text: "", usage: noUsage, ms: 5 };
   const first: Turn = { ...turn, stop: "calls", calls: calls.map((call, i) => ({ ...call, id: `r${i}` })) };
-  const trial = { toolset: "t", orderSeed: 1, costUsd: 0, startedAt: "2026-11-01T00:00:00Z", ms: 10 };
+  const trial = { toolset: "", orderSeed: 1, costUsd: 0, startedAt: "2026-11-01T00:00:00Z", ms: 10 };
   const last: Turn = { ...turn, stop: "done", calls: [] };
   return { ...trial, cell: { ...cell, case: caseId }, outcome: { kind: "answered" }, turns: [first, last] };
 }

@@ -10,7 +10,7 @@ const called: Turn = { text: "I look.", calls: [{ ...echoed, execution }], stop:
 const done: Turn = { text: "Done.", calls: [], stop: "done", usage, ms: 3 };
 const trial: Trial = {
   cell: { ...cell, model: "anthropic:x" },
-  toolset: "t",
+  toolset: "",
   orderSeed: 1,
   outcome: { kind: "answered" },
   turns: [called, done],
@@ -60,6 +60,17 @@ describe("answers", () => {
     const message = "not recorded: turn 2 of demo, case one, head, trial 1";
     expect(await model.ask(request, signal)).toMatchObject({ kind: "broken", stage: "model", message });
   });
+});
+
+it.each<[string, { toolset: string } | { query: string }]>([
+  ["other tools or descriptions", { toolset: "t" }],
+  ["another query", { query: "hi there" }],
+])("a reply to %s answers nothing", async (what, changes) => {
+  const { toolset = "", query = "hi" } = { ...changes } as { toolset?: string; query?: string };
+  const recorded = async () => ({ models: [], trials: [{ ...trial, toolset }], queryOf: () => query });
+  const model = await replay("replay:r", "r", { recorded });
+  const message = `recorded with ${what} than now: ask a model again, without replay:`;
+  expect(await model.ask(requestOf("hi", []), signal)).toEqual({ kind: "broken", stage: "setup", message });
 });
 
 describe("the model that is replayed", () => {

@@ -22,7 +22,8 @@ import { formatIssues, messageOf, printProblem, usageError } from "../../base/ty
 import type { Io } from "../../base/types/io.ts";
 import { parseBoundedJson } from "../../base/types/json.ts";
 import { type AskedModel, lexicalId, type Model, noUsage } from "../../base/types/model.ts";
-import type { Cost } from "../../base/types/trial.ts";
+import { readQuery } from "../../base/types/suite.ts";
+import type { Cell, Cost } from "../../base/types/trial.ts";
 import { readNamed } from "../../input/parsing/read.ts";
 import { failToWrite } from "../../records/disk.ts";
 import { findRecord, findRun } from "../../records/find.ts";
@@ -143,8 +144,13 @@ async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelO
       const out = resolve(io.cwd, options.out);
       // Any command may have written the record; `latest` is the latest of `evals run`.
       const dir = run === "latest" ? (await findRecord("run", run, out)).dir : await findRun(run, out);
-      const { id, models } = await readManifest(dir);
-      return { models, trials: readTrials(dir, id) };
+      const { id, models, suites } = await readManifest(dir);
+      const cases = new Map(suites.map(({ name, cases }) => [name, new Map(cases.map((one) => [one.id, one]))]));
+      const queryOf = (cell: Cell) => {
+        const one = cases.get(cell.suite)?.get(cell.case);
+        return one && readQuery(one, cell.trial);
+      };
+      return { models, trials: readTrials(dir, id), queryOf };
     },
   };
 }
