@@ -80,7 +80,7 @@ const nightly = [
   "test/experiments/pipeline/batches.test.ts",
   "test/experiments/drift/{ask,design}.test.ts",
   "test/experiments/design/{agreement,compare}.test.ts",
-  "test/e2e/{batches,bench,improve,localModel,queue,queueConnection,conformance}.test.ts",
+  "test/e2e/{bench,improve,localModel,queue,queueConnection,conformance}.test.ts",
   "test/e2e/{action,doctor,import,initWorkflow,looks,probe,server,variants,view,watch}.test.ts",
   "test/reading/merge.test.ts",
   "test/servers/faults.test.ts",

@@ -30,21 +30,3 @@ it("reaches a model through a proxy and behind a private CA", async () => {
   expect(code).toBe(0);
   expect(proxy.requests).toEqual(["CONNECT api.test:443"]);
 });
-
-it("reaches a host of NO_PROXY directly, with the private CA", async () => {
-  proxy.requests.length = 0;
-  const { code } = await run({
-    HTTPS_PROXY: proxy.url,
-    NO_PROXY: "localhost",
-    ANTHROPIC_BASE_URL: `https://localhost:${proxy.tlsPort}`,
-    NODE_EXTRA_CA_CERTS: ca,
-  });
-  expect(code).toBe(0);
-  expect(proxy.requests).toEqual([]);
-});
-
-it("names NODE_EXTRA_CA_CERTS where the CA is missing", async () => {
-  const { code, out } = await run({ HTTPS_PROXY: proxy.url });
-  expect(code).not.toBe(0);
-  expect(out).toContain("set NODE_EXTRA_CA_CERTS to a PEM file with your organization's CA");
-});

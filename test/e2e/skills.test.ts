@@ -5,7 +5,7 @@ import { runManifestSchema } from "../../src/evals/base/types/run.ts";
 import { trialSchema } from "../../src/evals/base/types/trial.ts";
 import type { SkillListing } from "../../src/evals/inspection/tools.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
-import { type start, summaryOf, trialsOf } from "./evals.ts";
+import { summaryOf, trialsOf } from "./evals.ts";
 import { criteriaOf, loading, project, type Shown, shownIn, verdicts } from "./skills/project.ts";
 
 /** The skills that were offered in a run, each with its wording. */
@@ -162,7 +162,7 @@ describe.each(["plain", "agent-skills"])("whether skills are loaded, as %s shows
 });
 
 describe("what a skill is worth", () => {
-  const { cwd, skill, run, start, write } = project();
+  const { cwd, skill, run, write } = project();
   const folder = join(cwd, "packages");
   const swordfish = "ends with swordfish";
   skill(folder, "notes", {
@@ -251,29 +251,6 @@ describe("what a skill is worth", () => {
       'packages/notes/SKILL.md: warning: The expected behavior of the skill "notes" (3 sentences) is not graded, only whether it is loaded.\n' +
         "  Name a judge with --judge <model>.\n",
     );
-  });
-
-  it("is measured to its end after a kill by asking only what is missing", async () => {
-    const judge = judging();
-    let victim: ReturnType<typeof start> | undefined;
-    const endpoint = await startMessagesEndpoint((body, index) => {
-      if (index === 30) victim?.child.kill("SIGKILL");
-      const criteria = criteriaOf(body);
-      return criteria ? judge(criteria) : model(shownIn(body));
-    });
-    victim = start(...asked(endpoint.url), "--out", "killed");
-    await victim.ended;
-    await expect.poll(endpoint.countConnections).toBe(0);
-    const [id = ""] = readdirSync(join(cwd, "killed"));
-    const requestsOf = (dir: string) =>
-      trialsOf(dir).reduce((sum, { turns, judging }) => sum + turns.length + (judging ? 1 : 0), 0);
-    const kept = requestsOf(join(cwd, "killed", id));
-    const before = endpoint.requests.length;
-    const summary = summaryOf(await run("run", "--resume", id, "--out", "killed", "--json"));
-    expect(summary.totals).toMatchObject({ trials: 18, missing: 0, broken: 0 });
-    expect(kept).toBeGreaterThan(0);
-    expect(endpoint.requests.length - before).toBe(requestsOf(summary.dir) - kept);
-    expect(summary.suites[1]?.arms?.[0]?.arms[1]?.against?.verdict).toBe("better");
   });
 });
 

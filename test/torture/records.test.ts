@@ -1,17 +1,8 @@
-import {
-  cpSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type Ended, spawnEvals, start, startView, summaryOf } from "../e2e/evals.ts";
+import { type Ended, spawnEvals, start, summaryOf } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import { writeActSuite } from "../fixtures/actSuite.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
@@ -80,18 +71,6 @@ describe("one record that cannot be read", () => {
     const none = await evals("show", "--history");
     expect(none).toMatchObject({ code: 2, err: expect.stringMatching(unreadable(newest)) });
     expect(none.err).toContain("There is no finished run under reports that can be read");
-  });
-
-  it("is named on the list of evals view", async () => {
-    const good = summaryOf(await ask()).run;
-    const bad = "2020-01-01T00-00-00-000";
-    cpSync(join(dir, "reports", good), join(dir, "reports", bad), { recursive: true });
-    truncateSync(path(bad, "run.json"), 100);
-    const { url, stop } = await startView([], { cwd: dir });
-    const text = await (await fetch(url)).text();
-    await stop();
-    expect(text).toContain(good);
-    expect(text).toMatch(new RegExp(`${bad}/run.json: warning: The manifest is not JSON`));
   });
 });
 

@@ -1,12 +1,11 @@
 import { existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { connect } from "../../../src/evals/servers/connect.ts";
 import { writeIn } from "../../fakes/folder.ts";
 import type { MessagesBody } from "../../fixtures/endpoints/messages.ts";
 import { spawnEvals, summaryOf, trialsOf, workspace } from "../evals.ts";
 import { claudePath, endpoint, host, needsClaude, steps } from "./claude.ts";
-import { later, never, reads, skillAt, skillText, tidyFolders, trialOf } from "./support.ts";
+import { never, reads, skillAt, skillText, tidyFolders, trialOf } from "./support.ts";
 
 needsClaude();
 const root = workspace();
@@ -17,65 +16,6 @@ const textOf = (body: MessagesBody) => JSON.stringify([body.system, body.message
 const namesOf = (body: MessagesBody | undefined) => body?.tools?.map(({ name }) => name);
 
 describe("a trial in Claude Code", () => {
-  it("discovers the project's skill, calls echo on a real server, and triggers the skill", async () => {
-    const server = await connect(referenceServer, { name: "reference", dir: root, env: process.env, signal: never });
-    later(() => server.close());
-    const listed = await server.list(never);
-    const greeting = skillAt(at("greeting"), {
-      "SKILL.md": skillText(
-        "greeting",
-        "Greets. Use when a guest arrives.",
-        "# Greeting\n\n1. Say the magic word: swordfish.",
-      ),
-      "evals/evals.json": '[{"input": "the answer is in the tests"}]',
-    });
-    const service = await endpoint(
-      steps(
-        { text: "First an echo.", calls: [{ name: "mcp__reference__echo", input: { text: "hello" } }] },
-        { calls: [{ name: "Skill", input: { skill: "greeting" } }], usage: { output_tokens: 31 } },
-      ),
-    );
-    const model = await host(service);
-    const { outcome, turns, costUsd } = await model.converse(
-      trialOf({
-        messages: [
-          { role: "system", content: "Speak like a butler." },
-          { role: "user", content: "A guest is here." },
-        ],
-        tools: listed.map((tool) => ({ ...tool, server: "reference", origin: "server" })),
-        skills: [greeting],
-        execute: async (call, signal) => {
-          const answer = await server.call(call.tool, { ...(call.arguments as object) }, signal);
-          if (answer.kind !== "result") throw new Error(answer.kind);
-          return { status: "executed", result: answer.result, ms: 1 };
-        },
-      }),
-      never,
-    );
-    expect(outcome).toEqual({ kind: "answered" });
-    expect(turns.map(({ text, stop, usage }) => [text, stop, usage.inputTokens, usage.outputTokens])).toEqual([
-      ["First an echo.", "calls", 100, 10],
-      ["", "calls", 100, 31],
-      ["All done.", "done", 100, 10],
-    ]);
-    const [echo, skill] = turns.flatMap(({ calls }) => calls);
-    expect(echo).toMatchObject({
-      tool: "echo",
-      arguments: { text: "hello" },
-      execution: { status: "executed", ms: 1, result: { isError: false, content: [{ text: "Echo: hello" }] } },
-    });
-    expect(skill).toMatchObject({ tool: "Skill", arguments: { skill: "greeting" }, execution: { status: "executed" } });
-    expect(JSON.stringify(skill?.execution)).toContain("Say the magic word: swordfish.");
-    expect(costUsd).toBeCloseTo((3 * 100 * 2 + 51 * 10) / 1e6, 12);
-
-    const [first, second] = service.requests.map(({ body }) => body);
-    expect(namesOf(first)).toEqual(["Glob", "Grep", "Read", "Skill", "mcp__reference__echo"]);
-    expect(textOf(first as MessagesBody)).toContain("greeting: Greets. Use when a guest arrives.");
-    expect(textOf(first as MessagesBody)).toContain("Speak like a butler.");
-    expect(textOf(second as MessagesBody)).toContain("Echo: hello");
-    expect(service.requests.flatMap(({ refused }) => refused ?? [])).toEqual([]);
-  });
-
   it("shows the wording under test, and answers what the policy does not permit with the reason", async () => {
     const service = await endpoint(
       steps({ calls: [{ name: "mcp__my_notes__notes_read", input: { path: "a" } }, { name: "mcp__my_notes__lost" }] }),
@@ -234,7 +174,11 @@ describe("evals run -m claude-code", () => {
     const ended = await spawnEvals(args, { cwd: root, env });
     const summary = summaryOf(ended);
     expect(summary.totals).toMatchObject({ trials: 4, passed: 4, broken: 0 });
+    // Two replies in a trial of the echo, one in a trial that ends with its skill: of 100 tokens in and 10 out.
+    expect(summary.totals.costUsd).toBeCloseTo((6 * (100 * 2 + 10 * 10)) / 1e6, 12);
     expect(ended.code).toBe(0);
+    expect(service.requests.flatMap(({ refused }) => refused ?? [])).toEqual([]);
+    expect(namesOf(service.requests[0]?.body)).toEqual(["Glob", "Grep", "Read", "Skill", "mcp__reference__echo"]);
     const calls = trialsOf(summary.dir).flatMap(({ turns }) => turns.flatMap((turn) => turn.calls));
     expect(calls.map(({ tool }) => tool)).toEqual(["echo", "Skill", "echo", "Skill"]);
     expect(calls.map(({ execution }) => execution?.status)).toEqual(Array(4).fill("executed"));

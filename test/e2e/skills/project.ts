@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeFolder } from "../../fakes/folder.ts";
 import type { MessageAnswer, MessagesBody } from "../../fixtures/endpoints/messages.ts";
-import { type Ended, evals, start } from "../evals.ts";
+import { type Ended, evals } from "../evals.ts";
 
 type Skill = {
   description: string;
@@ -32,7 +32,6 @@ export function project() {
       return dir;
     },
     run: (...args: string[]): Promise<Ended> => evals(args, options),
-    start: (...args: string[]) => start(args, options),
   };
 }
 
