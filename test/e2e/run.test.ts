@@ -123,60 +123,18 @@ describe("evals run against a Messages endpoint", () => {
     mkdirSync(join(cwd, "node_modules/tool-evals"), { recursive: true });
     expect((await spawnEvals(["run"], { cwd, env: { npm_command: "exec" } })).err).toContain("with `npx evals init`;");
   });
-
-  it("gives every trial its own process when the suite says so", async () => {
-    const server = { command: "node", args: [join(import.meta.dirname, "../fixtures/servers/moody.mjs")] };
-    const cases = [{ id: "well", input: "well", expect: { tool: "act" } }];
-    writeFileSync(join(dir, "moody.json"), JSON.stringify({ name: "moody", isolate: "trial", server, cases }));
-    const ended = await ask(() => ({ calls: [{ name: "act", input: { mood: "well" } }] }), "moody.json -n 3");
-    const results = trialsOf(ended.dir).map((trial) => JSON.stringify(trial.turns[0]?.calls[0]?.execution));
-    expect(new Set(results.map((result) => /in process (\d+)/.exec(result)?.[1])).size).toBe(3);
-  });
 });
 
 describe("bad input", () => {
-  const suite = (name: string, body: string) => {
+  const _suite = (name: string, body: string) => {
     writeFileSync(join(dir, name), body);
     return name;
   };
-
-  it("reports expectations that no trial can meet before any model call, with the place of each", async () => {
-    const cases = [
-      "a, expect: { tool: ehco }",
-      "b, expect: { tool: echo, args: { text: 5 } }",
-      "c, expect: { skill: d }",
-    ];
-    const server = "server: { command: node, args: [dist/server/main.js] }\n";
-    const file = suite("unlisted.yaml", `${server}cases:\n${cases.map((one) => `  - { input: ${one} }\n`).join("")}`);
-    const { code, err } = await run(file);
-    expect(code).toBe(2);
-    expect(err).toMatchInlineSnapshot(`
-      "unlisted.yaml:3:5: error: Case "a": expected tool "ehco" is not listed.
-        Did you mean "echo"?
-      unlisted.yaml:4:5: error: Case "b": can never match: args.text must be string, got 5.
-        Fit it to the inputSchema of "echo": {"type":"string","description":"The text to echo back"}.
-      unlisted.yaml:5:5: error: Case "c": expected skill "d" is not offered.
-        No skill is offered: name a folder of skills under \`skills\` in the suite.
-      "
-    `);
-  });
 
   it("refuses a budget for a model without a price", async () => {
     const { code, err } = await run("evals/quickstart.yaml -m anthropic:unpriced --budget 1");
     const message =
       "--budget cannot be kept: the price of anthropic:unpriced is unknown.\n  Give its price with --prices.";
     expect([code, err]).toEqual([2, `error: ${message}\n`]);
-  });
-
-  it("lets the other suites finish when one server does not start, and says why", async () => {
-    const server = `{ command: node, args: [-e, "console.error('no such database'); process.exit(4)"] }`;
-    suite("dead.yaml", `name: dead\nserver: ${server}\ncases:\n  - input: a\n    expect: { tool: none }\n`);
-    const ended = await run("dead.yaml evals/quickstart.yaml --json");
-    expect(ended.code).toBe(3);
-    expect(ended.err).toContain("no such database");
-    expect(summaryOf(ended).suites.map(({ name, ok, totals }) => [name, ok, totals.broken])).toEqual([
-      ["dead", false, 1],
-      ["quickstart", true, 0],
-    ]);
   });
 });

@@ -86,18 +86,6 @@ describe("evals variants on a model that varies", () => {
     expect(again.out).toContain("read: description\n    [-Does read.-]{+Use it when asked to read.+}\n");
   });
 
-  it("adopts nothing where no wording is better, and then writes nothing unless one is named", async () => {
-    const endpoint = await noisyModel({ plain: 0.6, helped: 0.6 });
-    const wordings = file("equal.yaml", { variants: { a: reworded("Performs"), b: helpful(...wanted) } });
-    const ended = await variants(wordings, ...asked(endpoint.url), "--output", "-");
-    const named = await variants(wordings, ...asked(endpoint.url), "--output", "-", "--of", "a");
-    expect(ended.err).toMatch(/^(KEEP the current wording|INCONCLUSIVE)/);
-    expect(ended.err).toContain("No wording won, so no variants file was written. Name one with --of");
-    expect([ended.out, ended.code]).toEqual(["", 1]);
-    expect(named.code).toBe(0);
-    expect(JSON.parse(named.out)).toEqual({ variants: { a: reworded("Performs") } });
-  });
-
   it.each([
     [["--of", "a"], "--of has no effect without --output."],
     [["--output", "x.json", "--of", "b"], '--of: there is no variant "b".'],

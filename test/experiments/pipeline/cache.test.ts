@@ -50,14 +50,6 @@ describe("evals run --cache", () => {
     expect(JSON.parse(third.printed())).toMatchObject({ cache: true, ok: true, totals: { calls: 3, cached: 3 } });
   });
 
-  it("keeps the trials of a case apart", async () => {
-    const { io, started, options } = await prepare();
-    await run({ ...options, trials: 2 }, io());
-    expect(started.requests).toHaveLength(6);
-    await run({ ...options, trials: 3 }, io());
-    expect(started.requests).toHaveLength(9);
-  });
-
   it("is asked with --changed: only the cases that changed, and those once", async () => {
     const { dir, io, write, records, options, started } = await prepare();
     await run({ ...options, cache: false, check: "off" }, io());
