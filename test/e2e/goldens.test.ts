@@ -107,12 +107,22 @@ function layOut(text: string): string {
   }
 }
 
-/** Runs a command and compares all that it prints with the golden file of this name. */
-async function golden(name: string, ...args: string[]): Promise<void> {
+/** All that a command prints, and its exit code. */
+async function print(...args: string[]): Promise<string> {
   // So wide that no duration moves a line break.
   const { code, out, err } = await evals(args, { cwd, env, width: 1000 });
-  const shown = `$ evals ${args.join(" ")}\nexit code ${code}\n--- stdout\n${layOut(out)}--- stderr\n${err}`;
-  await expect(normalize(shown)).toMatchFileSnapshot(`goldens/${name}.txt`);
+  return normalize(`$ evals ${args.join(" ")}\nexit code ${code}\n--- stdout\n${layOut(out)}--- stderr\n${err}`);
+}
+
+/** What says nothing of what to do next in its first lines. */
+const withoutNext = ["init.terminal", "run-dry.terminal", "baseline.show", "clean.terminal"];
+
+/** Compares all that a command prints with the golden file of this name. */
+async function golden(name: string, ...args: string[]): Promise<void> {
+  const shown = await print(...args);
+  const isRead = /terminal$|^baseline/.test(name) && !withoutNext.includes(name);
+  if (isRead) expect(shown.split("\n").slice(3, 8).join("\n")).toContain("Next:");
+  await expect(shown).toMatchFileSnapshot(`goldens/${name}.txt`);
 }
 
 /** One golden file for each form of the output. */
@@ -136,7 +146,20 @@ const baseline = "evals/baselines/files.lexical-2.json";
 const steady = ["--seed", "7", "--concurrency", "1"];
 const some = ["--tool", "get_fine", "--tool", "get_null", "--tool", "get_total", "--tool", "get_plain_failure"];
 
+/** One golden file has all of these. */
+const refused = [
+  ...["show nope", "show 2026-01-01T", "compare nope latest", "run evals --case nope", "blame", "variants nope.json"],
+  ...["run evals/files.yaml --distractors 0,9", "judge check nope.jsonl --judge anthropic:x"],
+  ...["tools --server nope", "lint nope.yaml", "baseline verify nope.yaml", "baseline show nope", "import nope.json"],
+  ...["merge reports", "search --fail-on recall@5=1"],
+];
+
 // In this order: a run is accepted before it is checked, and reported after it was made.
+it("what is refused", async () => {
+  const shown: string[] = [];
+  for (const line of refused) shown.push(await print(...line.split(" ")));
+  await expect(shown.join("\n")).toMatchFileSnapshot("goldens/refused.txt");
+});
 it("schema", () => golden("schema", "schema", "config"));
 it("tools", () => goldens("tools", ["tools"], terminalAndJson));
 it("lint", () => goldens("lint", ["lint", "--tools", "evals/tools.json"], { ...terminalAndJson, ...lintForms }));
