@@ -1,7 +1,10 @@
 import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, expect, it } from "vitest";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { beforeAll, describe, expect, it } from "vitest";
+import { outputNames } from "../../src/evals/base/types/flagValues.ts";
 import { makeFolder, writeIn } from "../fakes/folder.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { evals } from "./evals.ts";
@@ -74,6 +77,8 @@ beforeAll(() => {
   );
   write("wordings.yaml", "variants:\n  clear:\n    delete: Erase a file for good.\n  terse:\n    delete: Remove it.\n");
   write("promptfooconfig.yaml", promptfoo);
+  const query = (_: unknown, at: number) => ({ input: `stat q${at}`, expect: { tool: at % 2 ? "stat" : "none" } });
+  write("many.json", { server: { tools: "evals/tools.json" }, cases: Array.from({ length: 10 }, query) });
   write(
     ".claude/skills/notes/SKILL.md",
     "---\nname: notes\ndescription: Use when the user asks for meeting notes.\n---\n\nWrite notes.\n",
@@ -107,10 +112,21 @@ function layOut(text: string): string {
   }
 }
 
+/** What was printed with --json. */
+const outputs: { name: string | undefined; content: unknown }[] = [];
+/** The name of the schema of what a command prints. */
+function nameOutput(args: readonly string[]): string | undefined {
+  if (args[0] === "baseline") return "verify";
+  if (args.includes("--rules")) return "lint-rules";
+  return ["dry-run", "shard", "history", "skills"].find((name) => args.includes(`--${name}`)) ?? args[0];
+}
+
 /** All that a command prints, and its exit code. */
 async function print(...args: string[]): Promise<string> {
   // So wide that no duration moves a line break.
   const { code, out, err } = await evals(args, { cwd, env, width: 1000 });
+  const isJson = args.includes("--json") || (args[0] === "compare" && args.includes("json"));
+  if (isJson) outputs.push({ name: nameOutput(args), content: JSON.parse(out) });
   return normalize(`$ evals ${args.join(" ")}\nexit code ${code}\n--- stdout\n${layOut(out)}--- stderr\n${err}`);
 }
 
@@ -216,3 +232,28 @@ it("judge", async () => {
   await goldens("judge", args, terminalAndJson);
 });
 it("clean", () => golden("clean.terminal", "clean", "--dry-run", "--keep", "1"));
+
+describe("the schema of what is printed with --json", () => {
+  beforeAll(async () => {
+    // What no golden file has.
+    for (const line of [
+      ...["run failing.yaml --shard 1/2 --seed 7 --check off --out more --json", "lint --rules --json"],
+      "improve many.json --proposals wordings.yaml --json",
+    ])
+      await print(...line.split(" "));
+  });
+
+  it.each(outputNames)("says all that is printed, and nothing more: %s", async (name) => {
+    const own = outputs.filter((output) => output.name === name);
+    const { out } = await evals(["schema", name], { cwd, env });
+    const validate = addFormats.default(new Ajv2020({ strict: false, allErrors: true })).compile(JSON.parse(out));
+    for (const { content } of own) expect([validate(content), validate.errors]).toEqual([true, null]);
+    expect(own).not.toEqual([]);
+  });
+
+  it("is written to files, with those of suites and of the configuration", async () => {
+    expect(await evals(["schema", "--output", "schemas"], { cwd, env })).toMatchObject({ code: 0, out: "" });
+    for (const name of ["suite", "config", ...outputNames])
+      expect(JSON.parse(readFileSync(join(cwd, `schemas/${name}.json`), "utf8"))).toHaveProperty("$schema");
+  });
+});
