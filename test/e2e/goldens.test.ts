@@ -7,7 +7,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { outputNames } from "../../src/evals/base/types/flagValues.ts";
 import { makeFolder, writeIn } from "../fakes/folder.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
-import { evals } from "./evals.ts";
+import { listJenkinsFaults } from "../reports/jenkins.ts";
+import { all, parse } from "../reports/xml.ts";
+import { evals, pageOf } from "./evals.ts";
 
 // What every command prints about one small project, in each of its forms, as whole files. A change of them is a change
 // that users see: review the difference, and write it with `npx vitest run --project e2e test/e2e/goldens.test.ts -u`.
@@ -112,6 +114,8 @@ function layOut(text: string): string {
   }
 }
 
+/** What was printed for each golden file. */
+const printed = new Map<string, string>();
 /** What was printed with --json. */
 const outputs: { name: string | undefined; content: unknown }[] = [];
 /** The name of the schema of what a command prints. */
@@ -122,9 +126,10 @@ function nameOutput(args: readonly string[]): string | undefined {
 }
 
 /** All that a command prints, and its exit code. */
-async function print(...args: string[]): Promise<string> {
+async function print(args: readonly string[], name = ""): Promise<string> {
   // So wide that no duration moves a line break.
   const { code, out, err } = await evals(args, { cwd, env, width: 1000 });
+  printed.set(name, out);
   const isJson = args.includes("--json") || (args[0] === "compare" && args.includes("json"));
   if (isJson) outputs.push({ name: nameOutput(args), content: JSON.parse(out) });
   return normalize(`$ evals ${args.join(" ")}\nexit code ${code}\n--- stdout\n${layOut(out)}--- stderr\n${err}`);
@@ -135,7 +140,7 @@ const withoutNext = ["init.terminal", "run-dry.terminal", "baseline.show", "clea
 
 /** Compares all that a command prints with the golden file of this name. */
 async function golden(name: string, ...args: string[]): Promise<void> {
-  const shown = await print(...args);
+  const shown = await print(args, name);
   const isRead = /terminal$|^baseline/.test(name) && !withoutNext.includes(name);
   if (isRead) expect(shown.split("\n").slice(3, 8).join("\n")).toContain("Next:");
   await expect(shown).toMatchFileSnapshot(`goldens/${name}.txt`);
@@ -173,7 +178,7 @@ const refused = [
 // In this order: a run is accepted before it is checked, and reported after it was made.
 it("what is refused", async () => {
   const shown: string[] = [];
-  for (const line of refused) shown.push(await print(...line.split(" ")));
+  for (const line of refused) shown.push(await print(line.split(" ")));
   await expect(shown.join("\n")).toMatchFileSnapshot("goldens/refused.txt");
 });
 it("schema", () => golden("schema", "schema", "config"));
@@ -233,6 +238,30 @@ it("judge", async () => {
 });
 it("clean", () => golden("clean.terminal", "clean", "--dry-run", "--keep", "1"));
 
+it.each([
+  ["report-check", ["regression check"]],
+  ["report-blame", ["modified"]],
+  ["report-variants", []],
+  ["compare", []],
+])(
+  "%s is JUnit that is valid under Jenkins' XSD, with the time of cases that were asked alone",
+  async (name, untimed) => {
+    const xml = printed.get(`${name}.junit`) ?? "";
+    expect(await listJenkinsFaults({ "junit.xml": xml })).toEqual([]);
+    const cases = all(parse(xml), "testcase").map(({ attributes }) => attributes);
+    expect(cases.length).toBeGreaterThan(0);
+    expect(cases.flatMap(({ name: one, time = "" }) => (/^\d+\.\d{3}$/.test(time) ? [] : [one]))).toEqual(untimed);
+  },
+);
+
+it.each([...["show", "show blame", "show variants"], `compare ${baseline} latest`])(
+  "evals %s has a page with its data",
+  async (line) => {
+    const { out } = await evals([...line.split(" "), "--format", "html"], { cwd, env });
+    expect(pageOf(out)).toMatchObject({ kind: "report" });
+  },
+);
+
 describe("the schema of what is printed with --json", () => {
   beforeAll(async () => {
     // What no golden file has.
@@ -240,7 +269,7 @@ describe("the schema of what is printed with --json", () => {
       ...["run failing.yaml --shard 1/2 --seed 7 --check off --out more --json", "lint --rules --json"],
       "improve many.json --proposals wordings.yaml --json",
     ])
-      await print(...line.split(" "));
+      await print(line.split(" "));
   });
 
   it.each(outputNames)("says all that is printed, and nothing more: %s", async (name) => {

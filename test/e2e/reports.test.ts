@@ -1,95 +1,46 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
-import { listJenkinsFaults } from "../reports/jenkins.ts";
+import { beforeAll, expect, it } from "vitest";
 import { validator } from "../reports/sarif.ts";
-import { all, parse } from "../reports/xml.ts";
 import { evals, workspace } from "./evals.ts";
 import { spoilable } from "./spoiled.ts";
 
-// Every command with a result on its record, and every form of its report.
+// Reports of records. What they hold, in every form: goldens.test.ts.
 
 const dir = workspace();
 
 const run = (...args: string[]) => evals(args, { cwd: dir, env: { HOME: dir, ANTHROPIC_API_KEY: "" } });
 
-const forms = ["terminal", "json", "markdown", "html", "junit", "github", "csv"] as const;
-const printed = new Map<string, Awaited<ReturnType<typeof run>>>();
-const commands = ["run", "variants", "blame"] as const;
-let baseline = "";
 let suite = "";
 
 beforeAll(async () => {
   const files = await spoilable(dir);
-  await run("run", files.suite, "--accept", "--fail-on", "rate");
   suite = files.suite;
-  baseline = "evals/baselines/files.lexical-2.json";
-  files.spoil();
-  await run("run", files.suite, "--fail-on", "any");
-  await run("blame");
+  await run("run", suite, "--check", "off", "--fail-on", "rate");
   writeFileSync(
     join(dir, "variants.json"),
     JSON.stringify({ variants: { clear: { get_file_info: "When a file was modified." } } }),
   );
-  await run("variants", "variants.json", files.suite);
-  for (const command of commands)
-    for (const form of forms) printed.set(`${command} ${form}`, await run("show", command, "--format", form));
-  for (const form of forms) printed.set(`compare ${form}`, await run("compare", baseline, "latest", "--format", form));
+  await run("variants", "variants.json", suite);
 });
 
-/** A check and a comparison have no trials of their own, and what is blamed is asked together. */
-const withoutTime: Readonly<Record<string, string[]>> = { run: ["regression check"], blame: ["when-changed"] };
-
-const textOf = (command: string, form: string) => printed.get(`${command} ${form}`)?.out ?? "";
-
-it("has these forms of each command, and says which there are instead of another", () => {
-  const rows = [...commands, "compare"].map((command) => {
-    const has = forms.filter((form) => printed.get(`${command} ${form}`)?.out !== "");
-    return `${command}: ${has.join(" ")}`;
-  });
-  expect(rows).toMatchInlineSnapshot(`
-    [
-      "run: terminal json markdown html junit github csv",
-      "variants: terminal json markdown html junit github csv",
-      "blame: terminal json markdown html junit github csv",
-      "compare: terminal json markdown html junit github",
-    ]
-  `);
-  for (const { out, code } of printed.values()) if (out === "") expect(code).toBe(2);
-});
-
-describe.each([...commands, "compare"])("%s", (command) => {
-  it("is a page with its data", () => {
-    const data = /<script type="application\/json" id="data">([^<]*)</.exec(textOf(command, "html"))?.[1];
-    expect(JSON.parse(data ?? "")).toMatchObject({ kind: "report" });
-  });
-
-  it("is JUnit that is valid under Jenkins' XSD, with the time of its cases", async () => {
-    const xml = textOf(command, "junit");
-    const document = parse(xml);
-    expect(await listJenkinsFaults({ "junit.xml": xml })).toEqual([]);
-    expect(all(document, "testcase").length).toBeGreaterThan(0);
-    const untimed = all(document, "testcase").filter(({ attributes }) => !/^\d+\.\d{3}$/.test(attributes.time ?? ""));
-    expect(untimed.map(({ attributes }) => attributes.name)).toEqual(withoutTime[command] ?? []);
-  });
-});
+const show = async (form: string) => (await run("show", "variants", "--format", form)).out;
 
 it("writes the forms with a file beside each record", async () => {
-  const { out } = await run("show", "variants", "--format", "json");
-  const record = join(dir, "reports", JSON.parse(out).run);
-  expect(readFileSync(join(record, "junit.xml"), "utf8")).toBe(textOf("variants", "junit"));
-  expect(readFileSync(join(record, "summary.md"), "utf8")).toBe(textOf("variants", "markdown"));
+  const record = join(dir, "reports", JSON.parse(await show("json")).run);
+  expect(readFileSync(join(record, "junit.xml"), "utf8")).toBe(await show("junit"));
+  expect(readFileSync(join(record, "summary.md"), "utf8")).toBe(await show("markdown"));
 });
 
 it("prints what the command itself prints with --json", async () => {
-  const { run: id } = JSON.parse(textOf("variants", "json"));
-  const again = await run("variants", "--resume", id, "--json");
-  expect(JSON.parse(again.out)).toEqual(JSON.parse(textOf("variants", "json")));
+  const shown = JSON.parse(await show("json"));
+  const again = await run("variants", "--resume", shown.run, "--json");
+  expect(JSON.parse(again.out)).toEqual(shown);
 });
 
 it("asks to finish an experiment that has no result on its record", async () => {
-  const { run: id } = JSON.parse(textOf("variants", "json"));
+  const { run: id } = JSON.parse(await show("json"));
   const file = join(dir, "reports", id, "run.json");
   const manifest = JSON.parse(readFileSync(file, "utf8"));
   delete manifest.experiment.result;
@@ -108,7 +59,7 @@ it("asks to finish an experiment that has no result on its record", async () => 
 });
 
 it("asks to run an experiment again whose result another version has written", async () => {
-  const { run: id } = JSON.parse(textOf("variants", "json"));
+  const { run: id } = JSON.parse(await show("json"));
   const file = join(dir, "reports", id, "run.json");
   const written = readFileSync(file, "utf8");
   const manifest = JSON.parse(written);
