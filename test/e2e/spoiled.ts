@@ -8,12 +8,8 @@ import { evals, summaryOf } from "./evals.ts";
 type Case = { id: string; input: string; expect: { tool: string | string[]; [key: string]: unknown } };
 type Suite = { server: object; cases: Case[] };
 
-/** The description that is spoiled, and the case that it breaks. */
-export const spoiled = {
-  tool: "get_file_info",
-  case: "when-changed",
-  wording: "Gives a report on something.",
-} as const;
+/** The tool whose description is spoiled. */
+const spoiled = "get_file_info";
 
 /** Descriptions that are changed beside it, to no effect. */
 const reworded = [
@@ -22,7 +18,7 @@ const reworded = [
 ];
 
 const reword = (tool: Tool): Tool => {
-  if (tool.name === spoiled.tool) return { ...tool, description: spoiled.wording };
+  if (tool.name === spoiled) return { ...tool, description: "Gives a report on something." };
   if (!reworded.includes(tool.name)) return tool;
   return { ...tool, description: tool.description?.replace("Only works within", "Limited to") ?? "" };
 };
@@ -31,9 +27,7 @@ const reword = (tool: Tool): Tool => {
  * The filesystem example over a copy of its real server's list, so that the list can be changed: the cases that are about
  * choosing one tool. `spoil` rewords eight descriptions, one of them for the worse.
  */
-export async function spoilable(
-  dir: string,
-): Promise<{ suite: string; cases: readonly Case[]; spoil(): void; restore(): void }> {
+export async function spoilable(dir: string): Promise<{ suite: string; spoil(): void }> {
   const { dir: record } = summaryOf(await evals(["run", "evals/filesystem.yaml", "--json"], { cwd: dir }));
   const manifest = runManifestSchema.parse(JSON.parse(readFileSync(join(record, "run.json"), "utf8")));
   const [list = []] = Object.values(manifest.toolsets);
@@ -44,5 +38,5 @@ export async function spoilable(
   const cases = example.cases.map(({ id, input, expect: { tool } }) => ({ id, input, expect: { tool } }));
   const suite = { name: "files", server: { tools: "tools.json" }, execute: "never", maxTurns: 1, cases };
   writeFileSync(join(dir, "files.yaml"), stringify(suite));
-  return { suite: "files.yaml", cases, spoil: () => write(tools.map(reword)), restore: () => write(tools) };
+  return { suite: "files.yaml", spoil: () => write(tools.map(reword)) };
 }
