@@ -69,6 +69,17 @@ describe("the check of a run", () => {
     expect(made).toBeLessThan(60);
   });
 
+  it("fails with --fail-on suite when the suite dropped, and does not stop at a case that fell", async () => {
+    const { check } = await accepted((tool) => tool === "read");
+    const { code, summary } = await check({ failOn: ["suite"] });
+    expect(code).toBe(1);
+    expect(summary.suites[0]).toMatchObject({
+      verdict: { kind: "regressed", by: "suite", flagged: [{ case: "read" }] },
+      failed: ["suite"],
+      failOn: ["suite"],
+    });
+  });
+
   it("measures what harmless edits move, keeps it with the baseline, and says so when a check is red", async () => {
     const made = project();
     const texts = { read: "Reads a file. Needs its path. Returns its text.", list: "Lists a folder." };

@@ -34,7 +34,9 @@ describe("evals variants", () => {
 
   it("writes the named variant, and exits with 1 when there is none to write", async () => {
     const { dir, io } = project({ "wordings.json": wordings });
-    expect(await variants({ ...options, output: "won.json" }, io())).toBe(1);
+    const world = io();
+    expect(await variants({ ...options, output: "won.json" }, world)).toBe(1);
+    expect(world.warned()).toContain("No wording won, so no variants file was written. Name one with --of");
     expect(existsSync(join(dir, "won.json"))).toBe(false);
     expect(await variants({ ...options, output: "won.json", of: "plain" }, io())).toBe(0);
     expect(JSON.parse(readFileSync(join(dir, "won.json"), "utf8"))).toEqual({

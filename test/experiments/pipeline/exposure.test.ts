@@ -95,6 +95,11 @@ describe("evals run --exposure names", () => {
     `);
   });
 
+  it("uses the requested ranker", async () => {
+    const bm25 = await runOn(findByFolder, { exposure: "names", ranker: "bm25" });
+    expect(bm25.manifest().models[0]?.exposures).toEqual([{ kind: "names", ranker: "bm25 1" }]);
+  });
+
   it("refuses a suite with a tool named like the search", async () => {
     const list = [...toolList(), { name: "ToolSearch", inputSchema: { type: "object" } }];
     const { io } = project({ "tools.json": list });
