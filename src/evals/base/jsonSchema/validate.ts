@@ -154,13 +154,11 @@ const multipleOf: FuncKeywordDefinition = {
 function isMultiple(factor: number, value: number): boolean {
   const [divisor, dividend] = [readDecimal(factor), readDecimal(value)];
   const least = Math.min(divisor.exponent, dividend.exponent);
-  const scale = ({ digits, exponent }: Decimal) => digits * 10n ** BigInt(exponent - least);
+  const scale = ({ digits, exponent }: typeof divisor) => digits * 10n ** BigInt(exponent - least);
   return scale(dividend) % scale(divisor) === 0n;
 }
 
-type Decimal = { digits: bigint; exponent: number };
-
-function readDecimal(value: number): Decimal {
+function readDecimal(value: number) {
   const [, whole = "", fraction = "", exponent = "0"] = /^(-?\d+)(?:\.(\d+))?(?:e(.+))?$/.exec(`${value}`) ?? [];
   return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
 }

@@ -1,11 +1,10 @@
 import type { ExitCode } from "./errors.ts";
 
+type Choice = { value: string; label: string; hint?: string };
+
 /** Prompts on a terminal. It resolves with undefined if the user cancels it. */
 export type Prompts = {
-  select(
-    message: string,
-    options: readonly { value: string; label: string; hint?: string }[],
-  ): Promise<string | undefined>;
+  select(message: string, options: readonly Choice[]): Promise<string | undefined>;
   /** A line of text; `initial` is there to be edited. */
   text(message: string, initial: string): Promise<string | undefined>;
   /** A question that y, n or the arrow keys answer. */

@@ -188,9 +188,7 @@ function isMentionedIn(description: unknown, parameter: string): boolean {
 const filler = parseWords("a an the this tool function to of for");
 
 /** `reads` and `read`, `files` and `file` are the same word here. */
-function stem(word: string): string {
-  return word.replace(/e?s$/, "").replace(/e$/, "");
-}
+const stem = (word: string) => word.replace(/e?s$/, "").replace(/e$/, "");
 
 /** A parameter is described in its own schema, in the one it refers to, or in a branch of it. */
 function isDescribed(schema: JsonObject, walk: Walk): boolean {
@@ -269,9 +267,7 @@ function saysWhat(sentence: string): boolean {
   });
 }
 
-function isVerb(word: string): boolean {
-  return listBaseForms(word).some((base) => getVerbKind(base) !== undefined);
-}
+const isVerb = (word: string) => listBaseForms(word).some((base) => getVerbKind(base) !== undefined);
 
 /** A check of the hidden characters of one kind in every text of a tool. */
 function findHidden(kind: "message" | "stray") {

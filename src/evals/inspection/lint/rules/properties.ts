@@ -189,9 +189,7 @@ function isPriority({ words, about }: Property): boolean {
 }
 
 /** Whether the minimum is that of an integer type, as generators write it. */
-function hasIntegerRange({ schema: { minimum } }: Property): boolean {
-  return minimum === -(2 ** 15) || minimum === -(2 ** 31);
-}
+const hasIntegerRange = ({ schema: { minimum } }: Property) => minimum === -(2 ** 15) || minimum === -(2 ** 31);
 
 /** What a maximum counts. */
 const counted = parseWords("results items count tokens rows pages entries depth retries");
@@ -267,6 +265,4 @@ function isChoice({ depth, about, words }: Property): boolean {
 }
 
 /** Whether a description gives examples, or says that the values are names of something. */
-function isOpen({ about }: Property): boolean {
-  return open.test(about) || /\b(?:names?|ids?)\b/.test(about);
-}
+const isOpen = ({ about }: Property) => open.test(about) || /\b(?:names?|ids?)\b/.test(about);

@@ -177,9 +177,7 @@ function* listTexts(entry: JsonObject): Iterable<{ text: string; at: Path }> {
 
 const localhost = /^(?:localhost|127(?:\.\d+){3}|\[::1\]|.*\.localhost)$/;
 
-function hasVariable(value: Json | undefined): boolean {
-  return typeof value === "string" && value.includes("${");
-}
+const hasVariable = (value: Json | undefined) => typeof value === "string" && value.includes("${");
 
 function parseUrl(value: Json | undefined): URL | undefined {
   const url = typeof value === "string" && URL.canParse(value) ? new URL(value) : undefined;

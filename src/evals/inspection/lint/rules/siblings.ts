@@ -269,9 +269,7 @@ function isDistinguished(one: JsonObject, other: JsonObject): boolean {
   return hasOwnWords(mine, theirs, a.text) && hasOwnWords(theirs, mine, b.text);
 }
 
-function toStems(text: string): ReadonlySet<string> {
-  return new Set(splitWords(text).map(({ stem }) => stem));
-}
+const toStems = (text: string) => new Set(splitWords(text).map(({ stem }) => stem));
 
 function* findEqualDescriptions(current: readonly ListedTool[]): Iterable<[number, string]> {
   const first = new Map<string, ListedTool>();

@@ -113,30 +113,19 @@ function listBoundaries(schema: Json, root: JsonObject, seed: number): Json[] {
 }
 
 function listTypeBoundaries(type: string, schema: JsonObject, root: JsonObject, seed: number): Json[] {
-  switch (type) {
-    case "string": {
-      // A pattern may take extremely long to validate a long text.
-      if ("pattern" in schema) return [];
-      const max = getNumber(schema, "maxLength") ?? longText;
-      const lengths = [getNumber(schema, "minLength") ?? 0, ...(max <= maxString ? [max] : [])];
-      return [...lengths.map((n) => "x".repeat(Math.min(n, maxString))), unicodeText];
-    }
-    case "integer":
-    case "number":
-      return listNumberBoundaries(schema);
-    case "boolean":
-      return [false, true];
-    case "array":
-      return [getNumber(schema, "minItems") ?? 0, getNumber(schema, "maxItems") ?? 0]
-        .filter((n) => n <= maxBoundaryItems)
-        .flatMap((n) => sample(generateValues({ ...schema, type, minItems: n, maxItems: n }, root), seed, 1));
-    case "object":
-      return [{}];
-    case "null":
-      return [null];
-    default:
-      return [];
-  }
+  if (type === "integer" || type === "number") return listNumberBoundaries(schema);
+  if (type === "boolean") return [false, true];
+  if (type === "object") return [{}];
+  if (type === "null") return [null];
+  if (type === "array")
+    return [getNumber(schema, "minItems") ?? 0, getNumber(schema, "maxItems") ?? 0]
+      .filter((n) => n <= maxBoundaryItems)
+      .flatMap((n) => sample(generateValues({ ...schema, type, minItems: n, maxItems: n }, root), seed, 1));
+  // A pattern may take extremely long to validate a long text.
+  if (type !== "string" || "pattern" in schema) return [];
+  const max = getNumber(schema, "maxLength") ?? longText;
+  const lengths = [getNumber(schema, "minLength") ?? 0, ...(max <= maxString ? [max] : [])];
+  return [...lengths.map((n) => "x".repeat(Math.min(n, maxString))), unicodeText];
 }
 
 function listNumberBoundaries(schema: JsonObject): number[] {
@@ -210,28 +199,18 @@ function generateAlternative(schema: JsonObject, generate: Generate, depth: numb
   ];
   return [
     ...examples.map((value) => fc.constant(value)),
-    ...guessTypes(schema).map((type) => generateType(type, schema, generate, depth)),
+    ...guessTypes(schema).map((type) => generators.get(type)?.(schema, generate, depth) ?? nothing),
   ];
 }
 
-function generateType(type: string, schema: JsonObject, generate: Generate, depth: number): Values {
-  switch (type) {
-    case "string":
-      return generateStrings(schema);
-    case "integer":
-      return generateIntegers(schema);
-    case "number":
-      return fc.oneof(generateIntegers(schema), ...generateFractions(schema));
-    case "boolean":
-      return fc.boolean();
-    case "array":
-      return generateArrays(schema, generate, depth);
-    case "object":
-      return generateObjects(schema, generate, depth);
-    default:
-      return nothing;
-  }
-}
+const generators = new Map<string, (schema: JsonObject, generate: Generate, depth: number) => Values>([
+  ["string", generateStrings],
+  ["integer", generateIntegers],
+  ["number", (schema) => fc.oneof(generateIntegers(schema), ...generateFractions(schema))],
+  ["boolean", () => fc.boolean()],
+  ["array", generateArrays],
+  ["object", generateObjects],
+]);
 
 /** Bounds default to small numbers: most are counts, and a large count may take a tool a long time. */
 function getBounds(schema: JsonObject): { min: number; max: number } {

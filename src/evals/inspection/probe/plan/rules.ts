@@ -35,9 +35,7 @@ function getBody(result: ToolResult): Json | undefined {
 }
 
 /** A message without the prefix that the SDK adds to the message of an error. */
-function stripErrorPrefix(message: string): string {
-  return message.replace(/^(?:MCP error -?\d+: )+/, "");
-}
+const stripErrorPrefix = (message: string) => message.replace(/^(?:MCP error -?\d+: )+/, "");
 
 const fillerWords = parseWords(
   "a access an and argument arguments at bad call caused code could denied did error errors err exception execution",
