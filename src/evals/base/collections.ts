@@ -50,9 +50,8 @@ export function once<Key extends object, Made>(make: (key: Key) => Made): (key: 
 }
 
 /**
- * Runs `work` over `items` with at most `concurrency` concurrent calls. Takes items one by one, so that a plan of any
- * length needs no memory. When `signal` aborts, takes no further item and waits for in-flight work. Rejects with the
- * first error of `work`, after in-flight work has ended.
+ * Runs `work` over `items` with at most `concurrency` concurrent calls. Takes items one by one. When `signal` aborts,
+ * takes no further item and waits for in-flight work. Rejects with the first error of `work`.
  */
 export async function schedule<Item>(
   items: Iterable<Item>,

@@ -205,9 +205,8 @@ function bufferedResponse(url: string, status: number, raw: IncomingHttpHeaders,
 }
 
 /**
- * A signal that aborts when `signal` does, and after `ms` with a TimeoutError. It stands for `AbortSignal.timeout` inside of
- * `AbortSignal.any`, which Node may collect as garbage before its time: the wait has no end then
- * (https://github.com/nodejs/node/issues/57736).
+ * A signal that aborts when `signal` does, and after `ms` with a TimeoutError. It stands for `AbortSignal.timeout`
+ * inside of `AbortSignal.any`, which Node may collect too early (https://github.com/nodejs/node/issues/57736).
  */
 export function abortAfter(signal: AbortSignal, ms: number): AbortSignal {
   const late = new AbortController();

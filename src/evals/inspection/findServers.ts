@@ -4,11 +4,8 @@ import { EvalsError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import { listHostFiles, readHostFile, windowsHostFiles } from "../input/hostFiles.ts";
 
-/** A server that a host starts: its name, and the file that registers it, as messages name it. */
-export type RegisteredServer = { name: string; file: string };
-
-/** The servers in the configuration files of the project or, if it has none, of the user. */
-export async function findRegisteredServers(io: Io): Promise<RegisteredServer[]> {
+/** The servers in the configuration files of the project or, if it has none, of the user, as messages name the files. */
+export async function findRegisteredServers(io: Io) {
   const { HOME, USERPROFILE, APPDATA } = io.env;
   const home = HOME ?? USERPROFILE;
   const ofProject = listHostFiles("project").map((file) => resolve(io.cwd, file));
@@ -20,7 +17,7 @@ export async function findRegisteredServers(io: Io): Promise<RegisteredServer[]>
   return own.length > 0 ? own : await readAll(ofUser, io);
 }
 
-async function readAll(paths: readonly string[], { cwd }: Io): Promise<RegisteredServer[]> {
+async function readAll(paths: readonly string[], { cwd }: Io) {
   const reading = paths.filter(existsSync).map(async (path) => {
     const host = await readHostFile(path, cwd).catch((error: unknown) => {
       if (!(error instanceof EvalsError)) throw error;

@@ -68,8 +68,7 @@ type TargetSettings = { distractors?: boolean; projectSkills?: boolean };
 
 /**
  * Everything that the command line names, or what is under `evals/` if it names nothing. A server that several suites
- * share is one target. Throws EvalsError for what does not exist or is malformed, and for a server of a file that is not
- * trusted.
+ * share is one target. Throws EvalsError for what is missing, malformed or not trusted.
  */
 export async function resolveTargets(options: TargetOptions, io: Io, settings: TargetSettings = {}): Promise<Resolved> {
   const found = await findTargets(options, io, settings);
@@ -153,9 +152,8 @@ export async function forEachTarget<T, R>(targets: readonly T[], io: Io, work: (
 /** A package or a folder of packages; if it is neither, the packages deeper inside it. */
 async function resolveSkills(dir: string, io: Io): Promise<SkillsTarget[]> {
   const folder = resolve(io.cwd, dir);
-  const isPackage = (path: string) => existsSync(join(path, "SKILL.md"));
   const names = await readdir(folder).catch((): string[] => []);
-  const isDirect = [folder, ...names.map((name) => join(folder, name))].some(isPackage);
+  const isDirect = ["", ...names].some((name) => existsSync(join(folder, name, "SKILL.md")));
   const packages = isDirect ? [] : (await discover([dir], io.cwd)).packages;
   return packages.length > 0 ? groupPackages(packages, io) : [{ kind: "skills", dir }];
 }

@@ -2,10 +2,9 @@ import { stat } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 
 /**
- * Imports a user's module in JavaScript, or by jiti in TypeScript: newer versions of Node only strip types, and find no
- * `./helper` without its ending. Rejects with what the module or the loader throws, and for a folder, a pipe or a
- * device: a pipe would be waited for without end.
- * @param path absolute
+ * Imports the user's module at an absolute path, in JavaScript, or by jiti in TypeScript: newer versions of Node only
+ * strip types, and find no `./helper` without its ending. Rejects with what the module or the loader throws, and for a
+ * folder, a pipe or a device: a pipe would be waited for without end.
  */
 export async function importModule(path: string): Promise<{ default?: unknown; [name: string]: unknown }> {
   if (!(await stat(path)).isFile()) throw new Error("it is not a regular file");

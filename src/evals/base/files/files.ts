@@ -25,9 +25,8 @@ export function describeFileError(thrown: unknown): { code: string; message: str
 }
 
 /**
- * Creates a folder and those above it, with `mode`; one that exists is left as it is. Creates them one at a time: the
- * recursive `mkdir` of Node never returns in a file system that has no folders to create, such as /proc. Rejects with the
- * error of the file system.
+ * Creates a folder and those above it, with `mode`. Creates them one at a time: the recursive `mkdir` of Node never
+ * returns in a file system that has no folders to create, such as /proc. Rejects.
  */
 export async function makeFolder(path: string, { mode = 0o777 } = {}): Promise<void> {
   const error = await tryMake(path, mode);
@@ -71,9 +70,8 @@ export const temporaryName = /\.[0-9a-f]{12}\.tmp$/;
 
 /**
  * Writes a file such that it has the old content or the new one, and never a part: after a crash, on a full disk, and
- * for whoever reads it meanwhile. The content can come in parts. A link is followed. `mode` is that of the file before,
- * where there is one, unless it is given. Rejects with the error of the file system and for a folder, a pipe or a device,
- * and leaves it as it was.
+ * for its readers. The content can come in parts, and a link is followed. `mode`: by default that of the file before.
+ * Rejects with the error of the file system and for a folder, a pipe or a device, and leaves it as it was.
  */
 export async function replaceFile(
   path: string,
@@ -97,9 +95,8 @@ export async function replaceFile(
 }
 
 /**
- * Writes a file that a command makes, without known secrets, and the folders above it. It replaces a file,
- * and leaves no part of one. With the flag `wx` it fails rather than overwriting a file that appeared in between. Throws
- * EvalsError when the file cannot be written.
+ * Writes a file that a command makes, without known secrets, and the folders above it. With the flag `wx` it fails
+ * rather than overwriting a file that appeared in between. Throws EvalsError.
  */
 export async function writeOutput(
   path: string,

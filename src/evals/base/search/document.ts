@@ -66,8 +66,7 @@ export function stemWords(text: string): string[] {
 }
 
 /**
- * A light stemmer for English inflections only: plurals, -ing, -ed, doubled consonants, a silent -e and -y. So
- * "creates", "created", "creating" and "create" have the same stem, and so have "query" and "queries". It does not
+ * A light stemmer for English inflections only: plurals, -ing, -ed, doubled consonants, a silent -e and -y. It does not
  * change derivations (creation), or endings whose stem would be shorter than three letters or without a vowel (sing,
  * string).
  */

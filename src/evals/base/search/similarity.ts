@@ -46,8 +46,7 @@ export type SimilarPair = { a: number; b: number; similarity: number };
 
 /**
  * Shorter lists are padded to this length. In a list of two tools, BM25 gives a word that both contain a quarter of the
- * weight of a word that one contains, so even equal descriptions would look different. At this length it is four
- * fifths.
+ * weight of a word that one contains; in one of this length, four fifths.
  */
 const minListLength = 20;
 
@@ -69,9 +68,8 @@ export function weighWords(texts: readonly ToolText[]): Weights[] {
 }
 
 /**
- * The similarity of two texts, from 0 to 1. Each text is used as a query: its score in the other is divided by its
- * score in itself (at most 1). The result is the geometric mean of both shares, so a short text inside a long one is
- * half similar.
+ * The similarity of two texts, from 0 to 1. The geometric mean of two shares: the score of each as a query in the
+ * other, by that in itself.
  */
 export function measureSimilarity(a: Weights, b: Weights): number {
   let [inB, inA] = [0, 0];

@@ -172,8 +172,7 @@ type Range = { from: number; to: number };
 
 /**
  * The text without the escapes of JSON, URLs, HTML, XML, CSV, YAML, Markdown and the terminal, in any combination, and
- * without line breaks; with `spaces` also without other white space. Two texts that differ in these alone are the same
- * then. Takes linear time.
+ * without line breaks; with `spaces` also without other white space. Takes linear time.
  */
 export function foldEscapes(source: string, { spaces }: { spaces: boolean }): Folded {
   const done: { source: string; step: Step }[] = [];

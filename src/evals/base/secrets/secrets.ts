@@ -142,8 +142,7 @@ export function createSecrets() {
     },
     /**
      * The text with every known value as `[redacted: <name>]`: plain, in base64, in hexadecimal, in any combination of
-     * escapes of `foldEscapes`; and with what a limit or a line break has left of one. JSON, and each part of it, stays
-     * JSON.
+     * escapes of `foldEscapes`, also cut or broken. JSON and its parts stay JSON.
      */
     redact(text: string): string {
       const hidden = hide(text);

@@ -224,11 +224,7 @@ export function addSearch(url: string, search: string): string {
 /** The URL without user, password and query. */
 export function withoutSecrets(url: URL | string): string {
   if (!URL.canParse(String(url))) return String(url);
-  const shown = new URL(url);
-  shown.username = "";
-  shown.password = "";
-  shown.search = "";
-  return shown.href;
+  return Object.assign(new URL(url), { username: "", password: "", search: "" }).href;
 }
 
 /** This machine or its private network: servers there rarely need a key. */
@@ -292,8 +288,7 @@ function findPrice(prices: Prices, model: string): Price | undefined {
 
 /**
  * The cost of one request in US dollars at list price, or "unknown" when the model has no known price. Several requests
- * must be priced one by one: a longer prompt may have another price. `by`: it was asked in a batch, where all tokens, those
- * of a cache too, cost half as a rule.
+ * must be priced one by one: a longer prompt may have another price. `by`: it was asked in a batch.
  */
 export function priceUsage(usage: Usage, model: string, custom: Prices = {}, by?: "batch"): Cost {
   const price = findPrice(custom, model) ?? findPrice(listPrices, model);

@@ -67,9 +67,8 @@ const splitLines = (text: string) => text.replace(/\r\n?/g, "\n").replaceAll("\t
 const indent = (line: string, at: number) => (at === 0 || line.startsWith("  ") ? line : `  ${line}`);
 
 /**
- * `file:line:column: error: message`, an indented excerpt and an indented hint, the form that editors and terminals
- * make clickable. Control characters in it, which come from servers and files, are made visible, and every line
- * but the first is indented, so that no quoted text looks like a message of its own.
+ * `file:line:column: error: message`, an indented excerpt and an indented hint. Control characters in it are made
+ * visible, and every line but the first is indented, so that no quoted text looks like a message of its own.
  */
 export function formatProblem({ severity, message, hint, location, excerpt }: Problem): string {
   const where = location

@@ -55,9 +55,8 @@ const experimentSchema = z.object({
 export type Experiment = z.infer<typeof experimentSchema>;
 
 /**
- * Why a case is asked in a partial run. `no record`: nothing is known of its suite on the model; `stale`: a tool or
- * skill that it names changed, or any tool where it names none; `neighbor`: a tool changed that is similar to one that
- * it names.
+ * Why a case is asked in a partial run. `stale`: a tool or skill that it names changed (or any); `neighbor`: a tool
+ * changed that is similar to one that it names.
  */
 const touchSchema = z.enum(["no record", "new", "edited", "stale", "neighbor", "not graded"]);
 export type Touch = z.infer<typeof touchSchema>;

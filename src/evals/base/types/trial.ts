@@ -234,10 +234,8 @@ export type Cell = z.infer<typeof cellSchema>;
 export const costSchema = z.union([z.number(), z.literal("unknown")]).describe("US dollars at list price");
 /** US dollars at list price; "unknown" where a price is not known, never 0. */
 export type Cost = z.infer<typeof costSchema>;
-const trialCostSchema = costSchema.refine(
-  (cost) => cost === "unknown" || cost <= maxAmount,
-  `must be at most ${maxAmount}`,
-);
+const isBounded = (cost: Cost) => cost === "unknown" || cost <= maxAmount;
+const trialCostSchema = costSchema.refine(isBounded, `must be at most ${maxAmount}`);
 
 /** A sum with an unknown part is unknown. */
 export function addCost(a: Cost, b: Cost): Cost {

@@ -114,9 +114,8 @@ function describeServer({ about, startMs = 0, listMs = 0, tools, called, notCall
   const listed = tools === undefined ? "" : `; ${count(tools, "tool")} listed in ${duration(listMs)}`;
   const line = `${`${name} ${version}`.trim()}, protocol ${protocol} over ${transport}: answers after ${duration(startMs)}${listed}`;
   if (tools === undefined || tools === 0) return [line];
-  const answered = called.filter((call) => call.answered).length;
-  const calls =
-    called.length === 0 ? "no tool called" : `${count(called.length, "tool")} called, ${integer(answered)} answered`;
+  const answered = integer(called.filter((call) => call.answered).length);
+  const calls = called.length === 0 ? "no tool called" : `${count(called.length, "tool")} called, ${answered} answered`;
   const reasons = groupBy(notCalled, ({ why }) => why);
   const skipped = [...reasons].map(([why, own]) => `${some(own.map(({ tool }) => tool))} (${why})`);
   return [line, `${calls}${skipped.length === 0 ? "" : `; not called: ${skipped.join("; ")}`}`];

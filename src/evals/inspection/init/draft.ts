@@ -54,11 +54,6 @@ export function leaveOutAlike<Q extends KnownQuery>(all: readonly Q[], known: re
   });
 }
 
-/** Whether a query only repeats the description of a tool. */
-export function repeatsDescription(input: string, { description = "" }: Pick<Tool, "description">): boolean {
-  return leaveOutAlike([{ input }], [{ input: description }]).length === 0;
-}
-
 /** Whether a description says that the tool itself is deprecated: not its server, and nothing that it works on. */
 export const isDeprecated = ({ description = "" }: Pick<Tool, "description">) => deprecated.test(description);
 const deprecated =

@@ -199,9 +199,8 @@ const hidden = /[\p{Cf}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}\x80-\x9f]/gu;
 type DescribedServer = { server: ServerSpec; variables: Readonly<Record<string, string>> };
 
 /**
- * The server as the suite names it: a file with its tools, its entry in a configuration of the project, or else a command or
- * URL with references to environment variables in place of known secrets, and of the literal values in a configuration of
- * the user.
+ * The server as the suite names it: a file with its tools, its entry in a configuration of the project, or else a
+ * command or URL with variables in place of known secrets, and of the values in a configuration of the user.
  */
 export async function describeServer(target: Source, toProject: string, io: Io): Promise<DescribedServer> {
   if (target.kind === "tool list") return { server: { tools: `${toProject}${target.file}` }, variables: {} };

@@ -16,7 +16,7 @@ import { multiplyCost } from "../../base/types/trial.ts";
 import { openWriter, type RequestOptions } from "../../experiments/workspace/models.ts";
 import { aboutCost, count } from "../../reports/format.ts";
 import { findVerb } from "../lint/language.ts";
-import { type DraftCase, type KnownQuery, leaveOutAlike, makeRequest, repeatsDescription } from "./draft.ts";
+import { type DraftCase, type KnownQuery, leaveOutAlike, makeRequest } from "./draft.ts";
 
 /** `writer`: the model that writes the queries. `yes`: spend without asking. */
 export type WriterOptions = RequestOptions & { writer: string; concurrency: number; yes: boolean };
@@ -232,7 +232,8 @@ export function checkQuery(input: string, one: DraftCase, { tools, toolless }: S
   const missing = listValues(Object.values(one.args ?? {})).find((value) => !states(value) && !isCode(value));
   if (missing !== undefined) return `it does not say ${missing}`;
   const own = tools.find(({ name }) => name === one.tool);
-  if (own && repeatsDescription(input, own)) return "it repeats the description of the tool";
+  if (own && leaveOutAlike([{ input }], [{ input: own.description ?? "" }]).length === 0)
+    return "it repeats the description of the tool";
   const { args: drafted = {}, ...rest } = one;
   const args = Object.entries(drafted)
     .filter(([, value]) => listValues([value]).every(states))

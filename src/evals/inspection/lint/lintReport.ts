@@ -8,9 +8,8 @@ import { count, some, withoutOutput } from "../../reports/format.ts";
 const maxItems = 500;
 
 /**
- * The report of `evals lint`: the counts, a summary by rule, then the findings by subject, errors first, each with its
- * fix; `next`: what to do if there is none. Repeated findings are folded into one entry with their places, and infos are
- * only counted, unless `isWhole`.
+ * The report of `evals lint`: `next`: what to do if there is none. Repeated findings are folded into one entry with
+ * their places, and infos are only counted, unless `isWhole`.
  */
 export function lintDocument(report: LintReport, { isWhole = false, next = "" } = {}): Block[] {
   const { confusable, changes, ok, skillFolders = [] } = report;

@@ -5,7 +5,6 @@ import {
   type FindingLocation,
   isSuppressing,
   type Level,
-  type LintReport,
   readLevel,
   type Settings,
   type Severity,
@@ -159,14 +158,11 @@ function visit(walk: Walk, check: (location: SchemaLocation) => Iterable<Found>)
   return violations;
 }
 
-/** What rules find: findings in the order of the targets, including suppressed ones. */
-export type Linted = Pick<LintReport, "findings" | "unusedSuppressions" | "counts">;
-
 /** The maximum length of one text in a report, because linted texts may have any size. */
 const maxText = 500;
 
-/** Runs the rules of its kind on each target, in time linear in targets and rules. */
-export function runRules(targets: readonly LintSubject[], families: Families): Linted {
+/** Runs the rules of its kind on each target, in time linear in both. Findings are in the order of the targets. */
+export function runRules(targets: readonly LintSubject[], families: Families) {
   const findings: Finding[] = [];
   const linted: Record<string, number> = {};
   const applicable = new Set<Suppression>();

@@ -35,9 +35,8 @@ const readScore = (score: unknown) =>
   (typeof score === "string" && Number(/^\s*([1-5])(?:\s*\/\s*5)?\s*$/.exec(score)?.[1])) || score;
 const gradeSchema = z.object({ reason: z.string(), score: z.preprocess(readScore, z.literal([1, 2, 3, 4, 5])) });
 const ids = Object.keys(rubric) as RubricRule[];
-const rubricAnswerSchema = z.object(
-  Object.fromEntries(ids.map((id) => [id, gradeSchema])) as Record<RubricRule, typeof gradeSchema>,
-);
+const members = Object.fromEntries(ids.map((id) => [id, gradeSchema])) as Record<RubricRule, typeof gradeSchema>;
+const rubricAnswerSchema = z.object(members);
 /** In the form that model APIs require: closed objects, all keys required, values as an enum. */
 const { $schema: _, ...answerSchema } = z.toJSONSchema(rubricAnswerSchema) as JsonObject;
 

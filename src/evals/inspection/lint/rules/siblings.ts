@@ -250,8 +250,7 @@ function* findNearDuplicates(tools: readonly JsonObject[], current: readonly Lis
 
 /**
  * Whether similar texts still distinguish two tools: one names the other, their verbs are of different kinds, or each
- * text contains a word that only its own tool's name has, like texts made from one template (find_teams,
- * find_projects).
+ * text contains a word that only its own tool's name has.
  */
 function isDistinguished(one: JsonObject, other: JsonObject): boolean {
   const read = ({ name, description }: JsonObject) => {

@@ -9,7 +9,6 @@ const getEffects = once(({ before, after }: VersionSubject) => listEffects(befor
 /** A rule that reports effects of `kinds` (default: the one that its id names), if the effect or the rule has a `fix`. */
 type Row = RuleHead & { kinds?: readonly ChangeEffect["kind"][]; fix?: string };
 
-const docs = "docs/lint-rules.md";
 const schemaReference = "https://json-schema.org/understanding-json-schema/reference";
 const specification = "https://modelcontextprotocol.io/specification/2025-11-25";
 
@@ -35,11 +34,7 @@ const rows: readonly Row[] = [
     severity: "error",
     why: "A call that gives the parameter is rejected, or what it asked for is silently ignored.",
   },
-  {
-    id: "version-newly-required",
-    severity: "error",
-    why: "Calls without the parameter were valid and now fail.",
-  },
+  { id: "version-newly-required", severity: "error", why: "Calls without the parameter were valid and now fail." },
   {
     id: "version-no-default",
     why: "Without a default, nothing says that a call made as before still does what it did.",
@@ -75,10 +70,7 @@ const rows: readonly Row[] = [
     docs: `${specification}/schema#toolannotations`,
     why: "Hosts that could call the tool without asking must now ask, or a tool does more than users agreed to.",
   },
-  {
-    id: "version-unclear",
-    why: "The two schemas do not show whether calls still work, so someone has to look.",
-  },
+  { id: "version-unclear", why: "The two schemas do not show whether calls still work, so someone has to look." },
   {
     id: "version-reworded",
     kinds: ["wording"],
@@ -89,7 +81,7 @@ const rows: readonly Row[] = [
 ];
 
 export const versioningRules = defineRules<VersionSubject>(
-  docs,
+  "docs/lint-rules.md",
   rows.map(({ kinds, fix: given, ...rule }) => ({
     ...rule,
     *check(subject) {

@@ -21,8 +21,10 @@ export function planProbes(tool: ProbedTool, { seed, runs }: { seed: number; run
   const simple = deduplicate([base, ...inputs]).slice(0, runs) as JsonObject[];
   const defaults = listDefaults(inputSchema);
   const ofParameters = [...listParameters(inputSchema)].flatMap(([parameter, schema]): Probe[][] => [
-    [omitParameter(parameter, base)],
-    listWrongTypes(schema, inputSchema).map((value) => replaceParameter(parameter, value, base)),
+    [{ kind: "missing", parameter, base, calls: ({ [parameter]: _, ...rest }) => [rest] }],
+    listWrongTypes(schema, inputSchema).map((value) => {
+      return { kind: "wrong type", parameter, base, calls: (now) => [{ ...now, [parameter]: value }] };
+    }),
     listBoundaries(schema, inputSchema, seed).map((value) => {
       return { ...probeBase("boundary", { ...base, [parameter]: value }), parameter };
     }),
@@ -58,15 +60,6 @@ export function omitDefaults({ readOnly }: ProbedTool, defaults: JsonObject, bas
     return [...(readOnly ? [{ ...omitted, ...defaults }] : []), omitted];
   };
   return { kind: "defaults", base, calls };
-}
-
-function omitParameter(parameter: string, base: JsonObject): Probe {
-  const calls = ({ [parameter]: _, ...rest }: JsonObject) => [rest];
-  return { kind: "missing", parameter, base, calls };
-}
-
-function replaceParameter(parameter: string, value: Json, base: JsonObject): Probe {
-  return { kind: "wrong type", parameter, base, calls: (now) => [{ ...now, [parameter]: value }] };
 }
 
 function dropRepeated(probes: readonly Probe[]): Probe[] {
