@@ -63,7 +63,9 @@ export async function listTools(options: ToolsOptions, io: Io): Promise<ExitCode
 const nameTarget = (target: Source) => (target.kind === "server" ? target.name : target.file);
 
 /** The list of a server or file, unchecked, with the server's version and instructions, and warnings about its entry. */
-type ListedSource = ListedTools & {
+type ListedSource = {
+  name: string;
+  items: readonly unknown[];
   version?: string;
   instructions?: string | undefined;
   warnings: readonly Problem[];
@@ -119,10 +121,8 @@ async function nameRegistration(error: unknown, { name, via }: ServerTarget, io:
 export const toolsOutputSchema = z.object({
   tools: z.array(z.unknown()).readonly().describe("each as the server sent it, unchecked"),
 });
-/** A named tool list as the server sent it, unchecked. */
-type ListedTools = { name: string; items: readonly unknown[] };
 
-function toolsDocument(lists: readonly ListedTools[], next: string): Block[] {
+function toolsDocument(lists: readonly ListedSource[], next: string): Block[] {
   const columns = makeColumns(["name", "tool"], ["figure", "tokens"], ["text", "parameters", "effect", "description"]);
   return lists.flatMap(({ name, items }, at) => [
     heading(1, [

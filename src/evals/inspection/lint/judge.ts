@@ -62,9 +62,7 @@ async function gradeTools(
   };
 }
 
-type Judged = { outcome: Rubric; cost: Cost };
-
-async function ask({ list, tool }: Asked, judge: AskedModel, signal: AbortSignal): Promise<Judged> {
+async function ask({ list, tool }: Asked, judge: AskedModel, signal: AbortSignal) {
   const { server, tools } = list.subject;
   const siblings = tools.filter((one) => one !== tool);
   const { system, user, answerSchema } = buildRubricRequest(tool, siblings);

@@ -10,11 +10,7 @@ import { defineRules, inInput, parameterDepth, type RuleHead, type ToolSubject }
 const reference = "https://json-schema.org/understanding-json-schema/reference";
 
 /** A rule that is violated by every property, at any depth, for which `matches` returns true. */
-type PropertyRule = RuleHead & {
-  fix: string;
-  matches(property: Property): boolean;
-  message(quotedName: string): string;
-};
+type PropertyRule = RuleHead & { fix: string; matches(property: Property): boolean; message(name: string): string };
 
 /** Rules about whether properties have the narrowest suitable type. */
 const table: readonly PropertyRule[] = [
