@@ -6,7 +6,7 @@ import { printableLines } from "../base/text/display.ts";
 import { quote, squeeze } from "../base/text/text.ts";
 import { EvalsError, type ExitCode, exitCodes, type Problem, printProblem, usageError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
-import { isJsonObject, type Json } from "../base/types/json.ts";
+import { isJsonObject } from "../base/types/json.ts";
 import type { SkillPackage, SkillRoot } from "../base/types/skill.ts";
 import { countListTokens, type Tool } from "../base/types/tool.ts";
 import { discoverSkills } from "../input/skills/discover.ts";
@@ -141,19 +141,16 @@ function describeTool(tool: unknown): { code: string; max?: number }[] {
   const schema = isJsonObject(inputSchema) ? inputSchema : {};
   const required = new Set(listRequired(schema));
   const parameters = listProperties(schema).map(([key]) => (required.has(key) ? key : `${key}?`));
+  const { readOnlyHint, destructiveHint } = isJsonObject(annotations) ? annotations : {};
+  // By default, the specification treats a tool as destructive.
+  const effect = readOnlyHint === true ? "reads" : destructiveHint === false ? "writes" : "may destroy";
   return [
     typeof name === "string" ? name : "(no name)",
     integer(countListTokens([Object(tool) as Tool])),
     parameters.join(", "),
-    describeEffect(isJsonObject(annotations) ? annotations : {}),
+    effect,
     summarize(typeof description === "string" ? description : ""),
   ].map((cell) => ({ code: cell, max: 160 }));
-}
-
-/** By default, the specification treats a tool as destructive. */
-function describeEffect(annotations: Record<string, Json>): string {
-  if (annotations.readOnlyHint === true) return "reads";
-  return annotations.destructiveHint === false ? "writes" : "may destroy";
 }
 
 function summarize(description: string): string {

@@ -94,7 +94,9 @@ export const sharedAnnotationRules = defineRules<ToolsetSubject>(docs, [
     why: "Without annotations a host takes a tool for destructive, and asks the user before each call.",
     fix: "Set readOnlyHint on tools that change nothing, and destructiveHint on the others.",
     *check({ tools }) {
-      const without = tools.filter(({ annotations }) => !hasHint(annotations));
+      const without = tools.filter(
+        ({ annotations = {} }) => isJsonObject(annotations) && !hints.some((hint) => Object.hasOwn(annotations, hint)),
+      );
       const [first] = without;
       if (!first) return;
       const message = `${without.length} of ${tools.length} tools have no annotations: ${showValues(listNames(without))}.`;
@@ -102,11 +104,6 @@ export const sharedAnnotationRules = defineRules<ToolsetSubject>(docs, [
     },
   },
 ]);
-
-function hasHint(annotations: Json | undefined): boolean {
-  if (!isJsonObject(annotations)) return annotations !== undefined;
-  return hints.some((hint) => Object.hasOwn(annotations, hint));
-}
 
 /** The first word of a name after the server's name: `create` in `github_create_issue` of the server github. */
 function readVerb(name: string, server: string): string {

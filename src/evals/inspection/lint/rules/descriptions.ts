@@ -145,7 +145,9 @@ function listUndescribed(tool: JsonObject): SchemaLocation[] {
   const walk = walkToolSchema(tool, "inputSchema");
   return walk.filter(({ schema, role, name, at }) => {
     if (role !== "property" || at.length > parameterDepth) return false;
-    if (isDescribed(schema, walk) || isPlain(name, schema) || hasProperties(schema)) return false;
+    const isPlain =
+      plainNames.some((form) => form.test(name)) || (schema.type === "boolean" && plainSwitches.test(name));
+    if (isPlain || isDescribed(schema, walk) || hasProperties(schema)) return false;
     const isSwitchOrCount = schema.default !== undefined && (schema.type === "boolean" || schema.maximum !== undefined);
     const forms = [schema, schema.items, ...listBranches(schema)].filter(isJsonObject);
     return !isSwitchOrCount && !forms.some((form) => saysForm.some((key) => Object.hasOwn(form, key)));
@@ -163,10 +165,6 @@ const plainNames = [
   /^ids?$|_ids?$|[a-z]Ids?$|[a-z]IDs?$/,
 ];
 const plainSwitches = /^(?:include|exclude|ignore|is|has)(?=[_A-Z])|enabled$/i;
-
-function isPlain(name: string, { type }: JsonObject): boolean {
-  return plainNames.some((form) => form.test(name)) || (type === "boolean" && plainSwitches.test(name));
-}
 
 /** Whether a schema describes objects, or lists of objects, by their properties. */
 function hasProperties(schema: JsonObject): boolean {

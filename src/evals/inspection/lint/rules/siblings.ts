@@ -159,8 +159,9 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
         const own = keys.flatMap((key) => groups.get(key) ?? []);
         const others = new Set(own.flatMap((names) => takeFirst(6, names)).filter((other) => other !== name));
         const text = getPlainDescription(tool);
-        if (text === undefined || others.size === 0 || /\bdeprecated\b/i.test(text) || namesOneOf(own, text, name))
-          continue;
+        if (text === undefined || others.size === 0 || /\bdeprecated\b/i.test(text)) continue;
+        const words = text.match(/\w[\w.-]*\w/g) ?? [];
+        if (words.some((word) => word !== name && own.some((names) => names.has(word)))) continue;
         const message = `The description does not distinguish the tool from ${showValues([...others])}.`;
         yield { at: [index, "description"], message };
       }
@@ -283,11 +284,6 @@ function* findEqualDescriptions(current: readonly ListedTool[]): Iterable<[numbe
 
 function nameTool({ tool: { name }, at }: ListedTool): string {
   return typeof name === "string" ? quote(name) : `Tool ${at + 1}`;
-}
-
-function namesOneOf(groups: readonly ReadonlySet<string>[], text: string, own: string): boolean {
-  const words = text.match(/\w[\w.-]*\w/g) ?? [];
-  return words.some((word) => word !== own && groups.some((names) => names.has(word)));
 }
 
 const similarVerbs = [

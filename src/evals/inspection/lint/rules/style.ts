@@ -1,7 +1,7 @@
 import { listProperties } from "../../../base/jsonSchema/keywords.ts";
 import { splitName } from "../../../base/text/nearest.ts";
 import { quote } from "../../../base/text/text.ts";
-import { isJsonObject, type JsonObject } from "../../../base/types/json.ts";
+import { isJsonObject } from "../../../base/types/json.ts";
 import { getUnquotedDescription, readText } from "../language.ts";
 import { defineRules, type RuleHead, type ToolSubject } from "../rule.ts";
 
@@ -102,7 +102,10 @@ export const styleRules = defineRules<ToolSubject>(
     at: ["description"],
     *check({ server, tool }) {
       const text = getUnquotedDescription(tool);
-      if (text === undefined || [...splitName(server), ...listTopics(tool)].some((word) => topics?.test(word))) return;
+      const { name, inputSchema } = tool;
+      const parameters = isJsonObject(inputSchema) ? listProperties(inputSchema).slice(0, 100) : [];
+      const words = [server, readText(name), ...parameters.map(([key]) => key)].flatMap(splitName);
+      if (text === undefined || words.some((word) => topics?.test(word))) return;
       for (const pattern of patterns) {
         const [match] = pattern.exec(text) ?? [];
         if (match !== undefined) yield { message: `${message}: ${quote(match.trim())}.` };
@@ -110,8 +113,3 @@ export const styleRules = defineRules<ToolSubject>(
     },
   })),
 );
-
-function listTopics({ name, inputSchema }: JsonObject): readonly string[] {
-  const parameters = isJsonObject(inputSchema) ? listProperties(inputSchema).slice(0, 100) : [];
-  return [readText(name), ...parameters.map(([key]) => key)].flatMap(splitName);
-}

@@ -73,7 +73,10 @@ export const suiteRules = defineRules<SuiteSubject>(docs, [
       for (const [index, one] of suite.cases.entries()) {
         const messages = [...one.messages.filter(({ role }) => role === "user"), ...(one.turns ?? [])];
         const asked = messages.map(({ content }) => content.toLowerCase());
-        const name = listSpellings(one).find((name) => asked.some((text) => mentionsName(text, name)));
+        const names = listExpectedNames(one);
+        // Skills also in words: "use the image compressor skill".
+        if (one.expect?.kind === "skill") names.push(...names.map((name) => name.replaceAll("-", " ")));
+        const name = names.find((name) => asked.some((text) => mentionsName(text, name)));
         if (name === undefined) continue;
         yield { at: ["cases", index], message: `The query of the case "${one.id}" contains the answer: ${name}.` };
       }
@@ -145,13 +148,7 @@ const shortestQuery = 15;
 
 const toPlain = (text: unknown) => squeeze(readText(text).slice(0, 20_000).toLowerCase()).replace(/[.?!]$/, "");
 
-/** The expected names, those of skills also in words: "use the image compressor skill". */
-function listSpellings(one: Case): readonly string[] {
-  const names = listExpectedNames(one);
-  return one.expect?.kind === "skill" ? [...names, ...names.map((name) => name.replaceAll("-", " "))] : names;
-}
-
-function listExpectedNames(one: Case): readonly string[] {
+function listExpectedNames(one: Case): string[] {
   if (one.expect?.kind !== "skill") return listCaseCalls(one).flatMap(({ tools }) => tools);
   return one.expect.skill === "none" ? [] : [one.expect.skill];
 }
