@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
 import { forms, runReport } from "../../../../src/evals/experiments/run/report/forms.ts";
+import { briefDocument } from "../../../../src/evals/experiments/run/report/run.ts";
+import { renderTerminal } from "../../../../src/evals/reports/terminal.ts";
 import { missed, missSentences } from "../../../reports/missed.ts";
-import { manifest, runOf, suiteOf } from "../../../reports/samples.ts";
+import { caseOf, manifest, runOf, suiteOf } from "../../../reports/samples.ts";
 
 it.each(["terminal", "markdown"] as const)("explains why trials missed: %s", (form) => {
   const display = { color: false, width: 200, unicode: true };
@@ -51,4 +53,12 @@ it("counts the picks beyond the most frequent ones", () => {
 
 it.each(["junit", "github"] as const)("counts passes with an acceptable tool: %s", (form) => {
   expect(forms[form].render(runReport({ summary: missed, manifest }))).toContain("1 substituted");
+});
+
+it("says on the first screen why trials could not be graded, each cause once", () => {
+  const open = { trials: 0, passed: 0, notGradable: 2, reasons: [{ text: "not gradable: reply: it is empty", n: 2 }] };
+  const cases = ["a", "b"].map((id) => caseOf({ id, input: id, expected: "(none)", ...open }));
+  const summary = runOf([suiteOf({ cases })], 3);
+  const shown = renderTerminal(briefDocument({ summary, manifest }), { color: false, width: 80, unicode: true });
+  expect(shown).toContain("Not gradable\n  4x reply: it is empty (a, b)");
 });

@@ -70,6 +70,22 @@ export function failingCases({ suites }: RunSummary): Block[] {
   return section("Cases that fail", [table("case", columns, rows, { max: limits.failing })]);
 }
 
+/** The cases with trials that were not gradable, by what could not be decided. */
+export function undecided({ suites }: RunSummary): Block[] {
+  const open = suites.flatMap(({ cases }) =>
+    cases.flatMap(({ id, reasons: all }) => {
+      const own = all.filter(({ text: reason }) => reason.startsWith("not gradable: "));
+      return own.map(({ text: reason, n }) => ({ id, n, why: reason.slice("not gradable: ".length) }));
+    }),
+  );
+  const items = [...groupBy(open, ({ why }) => why)].map(([why, all]): Span[] => [
+    `${integer(sumOf(all, ({ n }) => n))}x `,
+    { code: why, max: 300 },
+    ` (${some(all.map(({ id }) => id))})`,
+  ]);
+  return items.length === 0 ? [] : [details("Not gradable", list("reason", items, limits.reasons))];
+}
+
 /** The expected tool; of a suite of a skill, whether the skill must be loaded. */
 function describeExpected(suite: string, expected: string): string {
   if (!suite.startsWith(skillEntryName(""))) return expected;
