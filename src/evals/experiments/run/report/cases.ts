@@ -1,4 +1,5 @@
 import { groupBy, sumOf } from "../../../base/collections.ts";
+import { pool } from "../../../base/stats/counts.ts";
 import { wilson } from "../../../base/stats/intervals.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../../../base/types/run.ts";
 import { skillEntryName } from "../../../base/types/skill.ts";
@@ -116,7 +117,7 @@ export function casesByModel(suites: readonly SuiteSummary[]): Block[] {
   const all = suites.flatMap(({ name, model, cases }) =>
     cases.map((one) => ({ model, one, label: isNamed ? `${name}: ${one.id}` : one.id })),
   );
-  const total = models.map((model) => share(addCounts(all.filter((it) => it.model === model).map(({ one }) => one))));
+  const total = models.map((model) => share(pool(all.filter((it) => it.model === model).map(({ one }) => one))));
   const rows = [...groupBy(all, ({ label }) => label)]
     .sort(([, a], [, b]) => Number(a.every(({ one }) => one.ok)) - Number(b.every(({ one }) => one.ok)))
     .map(([label, own]): TableCell[] => [
@@ -139,12 +140,6 @@ export function casesByModel(suites: readonly SuiteSummary[]): Block[] {
   ]);
 }
 
-/** The graded trials of cases, and those that passed. */
-export const addCounts = (cases: readonly CaseSummary[]) => ({
-  passed: sumOf(cases, (one) => one.passed),
-  trials: sumOf(cases, (one) => one.trials),
-});
-
 /** Whether a model always gives the same reply, so that its rates have no interval. */
 export function isDeterministic(model: string | undefined, models: RunManifest["models"]): boolean {
   return models.find(({ id }) => id === model)?.deterministic ?? false;
@@ -154,7 +149,7 @@ export function isDeterministic(model: string | undefined, models: RunManifest["
 export function overallRate(summary: RunSummary, { models }: RunManifest): string | undefined {
   const [first, ...others] = new Set(summary.suites.map(({ model }) => model));
   const cases = summary.suites.flatMap((suite) => suite.cases);
-  const counts = addCounts(cases);
+  const counts = pool(cases);
   // The headline counts cases, so a single trial of each is told already.
   if (others.length > 0 || counts.trials === 0 || cases.every(({ trials }) => trials <= 1)) return undefined;
   const interval = isDeterministic(first, models) ? undefined : wilson(counts);
@@ -176,19 +171,13 @@ export function confusedTools({ suites }: RunSummary): Block[] {
   const wrong = listMissed(suites).filter(({ outcome }) => confusions.has(outcome) && outcome !== "unknown-tool");
   const pairs = [...groupBy(wrong, ({ expected, picked }) => `${expected}\n${picked}`).values()].map((own) => {
     const [{ expected = "", picked = "" } = {}] = own;
-    const asked = addCounts(suites.flatMap(({ cases }) => cases.filter((one) => one.expected === expected)));
-    return {
-      expected,
-      picked,
-      n: sumOf(own, ({ n }) => n),
-      trials: asked.trials,
-      cases: new Set(own.map(({ at }) => at)).size,
-    };
+    const { trials } = pool(suites.flatMap(({ cases }) => cases.filter((one) => one.expected === expected)));
+    const n = sumOf(own, (one) => one.n);
+    const cases = new Set(own.map(({ at }) => at)).size;
+    const found = `${integer(n)} of ${count(trials, "trial")}, ${count(cases, "case")}`;
+    return { text: `${expected} -> ${picked}: ${found}`, n, cases };
   });
-  const items = rankByCount(pairs.filter(({ cases }) => cases > 1)).map(
-    ({ expected, picked, n, trials, cases }) =>
-      `${expected} -> ${picked}: ${integer(n)} of ${count(trials, "trial")}, ${count(cases, "case")}`,
-  );
+  const items = rankByCount(pairs.filter(({ cases }) => cases > 1)).map((one) => one.text);
   return section("Confused in several cases", [list("pair", items, limits.pairs)]);
 }
 

@@ -1,4 +1,5 @@
 import { getOrAdd, sumOf } from "../../../base/collections.ts";
+import { pool } from "../../../base/stats/counts.ts";
 import { joinPieces, stringifyInParts } from "../../../base/text/jsonParts.ts";
 import { describePolicy } from "../../../base/types/flagValues.ts";
 import { type Json, writeExactJson } from "../../../base/types/json.ts";
@@ -21,6 +22,7 @@ import {
   makeColumns,
   type Page,
   plainText,
+  section,
   type Tone,
   table,
   text,
@@ -31,7 +33,7 @@ import { caseMatrix, confusionGrid, intervalPlot, intervalRow } from "../../resu
 import { CaseTally } from "../../results/tally.ts";
 import { caseState, countOffered, lostPhrase, modelLabel, provenance } from "../../results/text.ts";
 import { incumbentArm } from "../../variants/verdict.ts";
-import { addCounts, missBlocks, overallRate, substitutes } from "./cases.ts";
+import { missBlocks, overallRate, substitutes } from "./cases.ts";
 import { comparisonBlocks, type RunInput, runFacts, suiteFacts } from "./run.ts";
 import { headline, leadLines, statusTone } from "./status.ts";
 
@@ -279,7 +281,10 @@ export function runPage(input: RunInput, trials: PageTrialCollector): WrittenRep
         const passes = cases.map(({ expected, passed }) => ({ expected, n: passed }));
         return confusionGrid(`Expected (rows) and picked instead (columns) · ${name} · ${model}`, confusion, passes);
       }),
-      ...suites.flatMap((suite) => explainMisses(suite, suites.length > 1)),
+      ...suites.flatMap((suite) => {
+        const blocks = [...missBlocks(suite), ...substitutes(suite)];
+        return suites.length > 1 ? section(`${suite.name} · ${modelLabel(suite)}`, blocks) : blocks;
+      }),
       ...triggerBlocks(summary),
       ...suites.flatMap((suite) => [
         heading(3, `${suite.name} · ${modelLabel(suite)}`),
@@ -293,7 +298,7 @@ export function runPage(input: RunInput, trials: PageTrialCollector): WrittenRep
 
 function totalFacts(summary: RunSummary, manifest: RunManifest): Block {
   const { totals, suites } = summary;
-  const graded = addCounts(suites.flatMap(({ cases }) => cases));
+  const graded = pool(suites.flatMap(({ cases }) => cases));
   const lost = lostPhrase(totals);
   return facts(
     ["Pass rate", overallRate(summary, manifest) ?? (graded.trials === 0 ? "no graded trial" : share(graded))],
@@ -301,12 +306,6 @@ function totalFacts(summary: RunSummary, manifest: RunManifest): Block {
     ["Tokens", `${integer(totals.inputTokens)} in, ${integer(totals.outputTokens)} out`],
     ["Cost", money(totals.costUsd)],
   );
-}
-
-/** Why trials of a suite missed, and which passed with another tool. `isNamed`: adds the name of the suite. */
-function explainMisses(suite: SuiteSummary, isNamed: boolean): Block[] {
-  const blocks = [...missBlocks(suite), ...substitutes(suite)];
-  return blocks.length === 0 || !isNamed ? blocks : [heading(3, `${suite.name} · ${modelLabel(suite)}`), ...blocks];
 }
 
 function verdictBlocks(suite: SuiteSummary, cases: readonly PageCase[], input: RunInput): Block[] {
