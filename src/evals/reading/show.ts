@@ -120,11 +120,9 @@ function selectCases(manifest: RunManifest, options: TrialOptions): SelectedCase
   for (const one of suite ?? []) if (!suites.includes(one)) throw unknownName("suite", one, suites);
   for (const one of model ?? [])
     if (!models.some((id) => isModelNamed(one, id))) throw unknownName("model", one, models);
-  const isNamed =
-    pattern === undefined || all.some((one) => one.case.id === pattern)
-      ? ({ case: one }: SelectedCase) => pattern === undefined || one.id === pattern
-      : ({ case: one }: SelectedCase) => matchesFilter(one.id, pattern);
-  const found = all.filter((one) => (suite?.includes(one.suite) ?? true) && isNamed(one));
+  const isId = all.some((one) => one.case.id === pattern);
+  const isNamed = (id: string) => pattern === undefined || (isId ? id === pattern : matchesFilter(id, pattern));
+  const found = all.filter((one) => (suite?.includes(one.suite) ?? true) && isNamed(one.case.id));
   if (found.length === 0 && pattern !== undefined)
     throw unknownName("case", pattern, [...new Set(all.map((one) => one.case.id))]);
   return found;

@@ -112,12 +112,9 @@ function transcript(group: Group): Block[] {
   ];
 }
 
-function describeGrade(verdict: Trial["verdict"]): string {
-  if (!verdict) return "not graded";
-  return verdict.grade === "pass"
-    ? `passed (${verdict.selection})`
-    : `${verdict.grade === "fail" ? "FAILED" : "NOT GRADABLE"} (${verdict.selection})`;
-}
+const grades = { pass: "passed", fail: "FAILED", "not-gradable": "NOT GRADABLE" } as const;
+const describeGrade = (verdict: Trial["verdict"]) =>
+  verdict ? `${grades[verdict.grade]} (${verdict.selection})` : "not graded";
 
 function resultTone({ outcome, verdict }: Trial): Tone {
   if (outcome.kind === "broken" || verdict?.grade === "not-gradable") return "warn";

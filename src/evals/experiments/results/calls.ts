@@ -147,9 +147,8 @@ const faultKeys = {
 } as const;
 
 /**
- * Counts why trials of a suite missed: how often an expected tool was picked with wrong arguments, what was called first if
- * it was called too late, the faults of each parameter, and calls that were repeated although they had been denied or had
- * failed.
+ * Counts why trials of a suite missed: wrong arguments of an expected tool and their faults, what was called before it,
+ * and calls repeated after they were denied or had failed.
  */
 export class MissTally {
   readonly #tools = new Map<string, Omit<Misses["tools"][number], "instead"> & { instead: Counter }>();
@@ -162,12 +161,10 @@ export class MissTally {
     const calls = turns.flatMap((turn) => turn.calls.filter(({ role }) => role === undefined).map(toInner));
     for (const repeat of findRepeated(calls)) this.#repeated.add(repeat);
     if (!verdict || verdict.grade === "not-gradable") return;
+    this.#addFaults(verdict);
     const names = verdict.expected.split(" | ");
     // Several calls, no call and skills have labels of their own.
-    if (verdict.expected.startsWith("(") || names.some((name) => / |^skill:/.test(name))) {
-      this.#addFaults(verdict);
-      return;
-    }
+    if (verdict.expected.startsWith("(") || names.some((name) => / |^skill:/.test(name))) return;
     const none = { trials: 0, picked: 0, passed: 0, wrongArguments: 0, reachedLater: 0 };
     const { expected } = verdict;
     const tally = getOrAdd(this.#tools, expected, () => ({ expected, ...none, instead: new Counter() }));
@@ -176,7 +173,6 @@ export class MissTally {
     if (picked.has(verdict.selection) && !verdict.substituted) tally.picked++;
     else tally.instead.add(verdict.picked);
     if (wrongArguments.has(verdict.selection)) tally.wrongArguments++;
-    this.#addFaults(verdict);
     const at = calls.findIndex(({ tool }) => names.includes(tool));
     if (verdict.selection !== "wrong-tool" || at < 1) return;
     tally.reachedLater++;
@@ -216,15 +212,16 @@ export class MissTally {
 
 const toInner = (call: Call): Call => (call.inner ? { ...call, ...call.inner } : call);
 
+const callKey = ({ tool, arguments: args }: Call) => canonicalJson([tool, args ?? null]);
+
 function findRepeated(calls: readonly Call[]): { tool: string; after: "denial" | "error" }[] {
   if (calls.length < 2) return [];
   const failed = new Map<string, "denial" | "error">();
-  return calls.flatMap(({ tool, arguments: args, execution }) => {
-    const key = canonicalJson([tool, args ?? null]);
-    const after = failed.get(key);
-    if (execution?.status === "skipped") failed.set(key, "denial");
-    else if (execution?.result.isError) failed.set(key, "error");
-    return after ? [{ tool, after }] : [];
+  return calls.flatMap((call) => {
+    const after = failed.get(callKey(call));
+    if (call.execution?.status === "skipped") failed.set(callKey(call), "denial");
+    else if (call.execution?.result.isError) failed.set(callKey(call), "error");
+    return after ? [{ tool: call.tool, after }] : [];
   });
 }
 
@@ -270,10 +267,9 @@ function classifyNext(first: Call, turn: Turn | undefined, later: readonly Turn[
   const replies = later.filter(({ userTurn }) => userTurn === turn?.userTurn);
   const reply = replies.find(({ calls }) => calls.length === 0 || calls.some(({ role }) => role !== "search"));
   if (!reply) return "ended";
-  const key = ({ tool, arguments: args }: Call) => canonicalJson([tool, args ?? null]);
   const calls = reply.calls.filter(({ role }) => role !== "search");
   if (calls.length === 0) return "noCall";
-  if (calls.some((call) => key(call) === key(first))) return "sameCall";
+  if (calls.some((call) => callKey(call) === callKey(first))) return "sameCall";
   return calls.some(({ tool }) => tool === first.tool) ? "otherArguments" : "otherTool";
 }
 

@@ -210,10 +210,11 @@ function resultColumns(summary: VariantsSummary): ResultColumn[] {
   if (summary.method === null) return [{ head: "passed", cell: (one) => ratio(one) }];
   if (summary.method === "deterministic") {
     const { tests } = summary.verdict;
+    const find = ({ name }: Wording) => tests.find(({ challenger }) => challenger === name);
     const list = (of: (test: Comparison) => readonly string[]) => (one: Wording) => {
-      const test = tests.find(({ challenger }) => challenger === one.name);
-      const cases = test ? of(test) : [];
-      return test ? (cases.length > 0 ? some(cases, 3) : "none") : "-";
+      const test = find(one);
+      if (!test) return "-";
+      return of(test).length > 0 ? some(of(test), 3) : "none";
     };
     return [
       { head: "passed", cell: (one) => ratio(one) },
@@ -221,10 +222,7 @@ function resultColumns(summary: VariantsSummary): ResultColumn[] {
       { head: "breaks", cell: list(({ broken }) => broken) },
       {
         head: "right tool",
-        cell: ({ name }) => {
-          const own = tests.find(({ challenger }) => challenger === name)?.selected.challenger;
-          return integer(own ?? tests[0]?.selected.incumbent ?? 0);
-        },
+        cell: (one) => integer(find(one)?.selected.challenger ?? tests[0]?.selected.incumbent ?? 0),
       },
     ];
   }
@@ -290,13 +288,9 @@ function listFacts(summary: VariantsSummary, before: "search" | "screen"): Fact[
   const { notAsked, calls, costUsd, dir } = summary;
   const lost = calls.missing > 0 ? ` (${count(calls.missing, "request")} got no answer)` : "";
   const verdict = summary.method === "sampled" ? summary.verdict : undefined;
-  const parts = verdict
-    ? [
-        verdict.calls.room > 0 ? `${integer(verdict.calls.room)} to find cases with room` : "",
-        verdict.calls.screening > 0 ? `${integer(verdict.calls.screening)} to ${before}` : "",
-        verdict.calls.test > 0 ? `${integer(verdict.calls.test)} to test` : "",
-      ].filter((part) => part !== "")
-    : [];
+  const { room = 0, screening = 0, test = 0 } = verdict?.calls ?? {};
+  const steps = [[room, "find cases with room"] as const, [screening, before] as const, [test, "test"] as const];
+  const parts = steps.filter(([n]) => n > 0).map(([n, what]) => `${integer(n)} to ${what}`);
   const made = parts.length > 1 ? `: ${parts.join(", ")}` : "";
   return [
     ...(verdict?.gain ? sampledFacts(verdict, verdict.gain) : []),
