@@ -27,9 +27,8 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 const acceptAgain = "Accept it again: `evals run -n 20 --check off`, then `evals baseline accept`.";
 
 /**
- * Creates the baseline of one suite and model of a run. `counts`: passed and graded trials by case id; none for a case
- * without an entry. `repliedBy`: the models that the replies name. Throws when the run does not contain this suite and
- * model.
+ * Creates the baseline of one suite and model, which the run must contain. `counts`: passed and graded trials by case
+ * id, 0 without an entry. `repliedBy`: the models that the replies name.
  */
 export function createBaseline(
   manifest: RunManifest,

@@ -277,10 +277,6 @@ async function measureCompleteLines(file: string): Promise<number> {
 /** Whether a file was left by a killed process that was rewriting a journal or replacing a file. */
 const isLeftover = (name: string) => /^trials\.jsonl\.[0-9a-f]{12}$/.test(name) || temporaryName.test(name);
 
-async function removeLeftovers(dir: string): Promise<void> {
-  for (const name of await readdir(dir)) if (isLeftover(name)) await rm(join(dir, name), { force: true });
-}
-
 /** `isOwn`: see `LineReaders`. */
 type Compaction = { isOwn?: boolean; keep(trial: Trial): boolean; onKept(trial: Trial): void; redact?: Redact };
 
@@ -295,7 +291,8 @@ export async function compactJournal(
   run: string,
   { isOwn = false, keep, onKept, redact = unchanged }: Compaction,
 ): Promise<number> {
-  await removeLeftovers(dir).catch(failToWrite(dir));
+  for (const name of await readdir(dir).catch(failToWrite(dir)))
+    if (isLeftover(name)) await rm(join(dir, name), { force: true }).catch(failToWrite(dir));
   const file = journalPath(dir);
   await stat(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw readError("The journal", error, file);

@@ -18,9 +18,8 @@ export type DriftRunOptions = {
 };
 
 /**
- * Plans the night of one suite on one model whose tools are those of the baseline, and reads the nights since the
- * baseline. The caller sets the number of monitors of the run (`families`). Throws EvalsError if the nights cannot be
- * read.
+ * Plans the night of one suite on one model whose tools are those of the baseline. `families`: the monitors of the run.
+ * Throws EvalsError if the nights since the baseline cannot be read.
  */
 export async function planDrift(
   { baseline, file, suite, same }: { baseline: Baseline; file: string; suite: string; same: readonly string[] },

@@ -26,9 +26,8 @@ const writings = [
 ];
 
 /**
- * A patch for `git apply` that makes these changes in the tracked files under the working directory, without some folders.
- * `left`: the labels of changes that a person has to make: the old text does not stand there exactly once, or the new one
- * needs quotes there.
+ * A patch for `git apply` to the tracked files under the working directory. `left`: the labels of changes for a person:
+ * the old text does not stand there exactly once, or the new one needs quotes there.
  */
 export async function makePatch(
   changes: readonly TextChange[],

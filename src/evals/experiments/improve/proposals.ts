@@ -128,7 +128,9 @@ export function createGate(cases: readonly PlannedCase[], lint: LintTools, io: P
     const hashes = changed.map(({ hash }) => hash).join();
     const same = seen.get(hashes);
     if (same !== undefined) return `It ${same}.`;
-    const changes = lists.flatMap(({ tools }, at) => listChanges(tools, changed[at]?.tools.map(withOwnName) ?? []));
+    const changes = lists.flatMap(({ tools }, at) =>
+      listChanges(tools, changed[at]?.tools.map(({ shownAs: _, ...tool }) => tool) ?? []),
+    );
     const other = changes.find((change) => change.class !== "description only");
     if (other) return `It changes more than wording: ${other.label}.`;
     const isNewToken = (word: string, before: string) => looksRandom(word) && !before.includes(word);
@@ -172,8 +174,6 @@ function findContradictions({ name: tool, inputSchema }: OfferedTool): string[] 
     ];
   });
 }
-
-const withOwnName = ({ shownAs: _, ...tool }: OfferedTool): OfferedTool => tool;
 
 /** The findings in a list as models see it. The key names a tool by its own name, so that a renamed one keeps its findings. */
 function findFindings(tools: readonly OfferedTool[], lint: LintTools) {

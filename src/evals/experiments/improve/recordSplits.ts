@@ -9,9 +9,8 @@ import { maxBytes, parseText, readText } from "../../input/parsing/read.ts";
 import { count } from "../../reports/format.ts";
 
 /**
- * Writes the split of each case into the suite, where it stays when cases are added. Cases of other files, such as a list in
- * CSV, are left out, and so is a file that would then say anything else or cannot be written. Resolves with the number of
- * cases that have their split in their file.
+ * Writes the split of each case into its suite, where it stays when cases are added, and resolves with how many have
+ * theirs in the file. Leaves out what is not YAML, and a file that would then say anything else.
  */
 export async function recordSplits(
   file: string,

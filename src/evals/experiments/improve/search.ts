@@ -61,7 +61,9 @@ export function createSearch({ setup, cases, fixed, wanted, workspace, writer, l
 
   async function run(play: PlayDesign, dir: string): Promise<DesignResult<LoopVerdict>> {
     const file = join(dir, "proposals.json");
-    const recorded = readRounds(file);
+    // Only a record that is resumed has rounds.
+    const read = readText(file, maxRoundsBytes);
+    const recorded = "kind" in read ? [] : z.array(proposalRoundSchema).parse(JSON.parse(read.text));
     for (const { costUsd } of recorded) if (costUsd !== "unknown") workspace.context.limits.addSpent(costUsd);
     const gate = createGate([...cases.values()], lint, io);
     let stopped: DesignResult<LoopVerdict> = { kind: "stopped", end: "cancelled" };
@@ -92,9 +94,3 @@ export function createSearch({ setup, cases, fixed, wanted, workspace, writer, l
 }
 
 const maxRoundsBytes = 64 * 1024 * 1024;
-
-/** The rounds of a record that is resumed; none of a new one. */
-function readRounds(file: string): ProposalRound[] {
-  const read = readText(file, maxRoundsBytes);
-  return "kind" in read ? [] : z.array(proposalRoundSchema).parse(JSON.parse(read.text));
-}

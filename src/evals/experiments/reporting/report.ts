@@ -246,9 +246,8 @@ const limits = { summary: 1_000_000, comment: 60_000 } as const;
 const commentMark = "<!-- tool-evals -->";
 
 /**
- * Writes `comment.md`, the body of a comment on a pull request, next to the other reports. In a GitHub workflow, also
- * adds the run to the step summary. `blame`: the blame report in Markdown. Throws EvalsError if a file cannot be
- * written.
+ * Writes `comment.md`, for a pull request, and in a GitHub workflow the step summary. `blame`: the blame report in
+ * Markdown. Throws EvalsError if a file cannot be written.
  */
 export async function writeGithubFiles(dir: string, input: RunInput, blame: string | undefined, io: Io): Promise<void> {
   const text = [renderMarkdown(runDocument(input)), ...(blame === undefined ? [] : [blame])].join("\n");

@@ -25,9 +25,8 @@ import { addTotals } from "./summary.ts";
 // A partial run asks the cases that a change touches once. It is a quick look that decides nothing for the suite.
 
 /**
- * Returns the options of a partial run: each case is asked once unless -n is given, nothing is checked, and the record
- * is written where `latest` does not find it. It shares the cache of whole runs. Throws a usage error for an option
- * that needs a whole run.
+ * The options of a partial run: one trial per case by default, nothing checked, and a record where `latest` does not
+ * find it. Throws a usage error for an option that needs a whole run.
  */
 export function toPartialOptions(options: RunOptions): RunOptions {
   const flag = options.watch ? "--watch" : "--changed";
@@ -168,9 +167,8 @@ const ignoredFolder = /^(?:\.git|\.venv|\.cache|__pycache__|node_modules|target|
 const settleMs = 150;
 
 /**
- * `evals run --watch`: asks every case once (with `changed`, those that changed since the baseline), and after each
- * saved file of this folder or of the given paths those that it touches, until a signal or a limit. Prints mistakes in
- * files, and waits for the next change.
+ * `evals run --watch`: asks every case once (with `changed`, those changed since the baseline), and after each saved
+ * file of these paths those that it touches, until a signal or a limit. Survives mistakes in files.
  */
 export async function watchRuns(given: WatchOptions, io: Io): Promise<ExitCode> {
   const { signal } = io;

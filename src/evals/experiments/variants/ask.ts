@@ -232,9 +232,8 @@ const bankSchema = z.object({
 });
 
 /**
- * Reads the counts of the current wording from the accepted baseline, for cases that have not changed since and are
- * shown the same list now, and what harmless edits did. Empty without a comparable baseline. A resumed record keeps what it
- * started with.
+ * Reads the counts of the current wording from a comparable baseline, of cases that are unchanged and shown the same
+ * list now, and what harmless edits did. A resumed record keeps what it started with.
  */
 export async function findBank(
   cases: readonly PlannedCase[],

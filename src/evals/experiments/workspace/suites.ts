@@ -50,9 +50,8 @@ export type Selected = {
 };
 
 /**
- * Loads suite files and makes suites from the eval files of skill packages, then applies overrides and filters. Without
- * paths, includes the skills of the project, and with `userSkills` those of the user. Throws EvalsError if no case is
- * left.
+ * Loads suite files, makes suites from the eval files of skill packages (without paths: of all skills here), and
+ * applies overrides and filters. Throws EvalsError if no case is left.
  */
 export async function selectSuites(
   given: SuiteOptions & { model?: string | readonly string[] },

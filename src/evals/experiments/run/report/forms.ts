@@ -33,9 +33,8 @@ export type Report = {
 };
 
 /**
- * One form of a report. `file`: its file name in the folder of the record; forms without one go to stdout. `render` is
- * pure, does not throw, and ends with a line break. `folder`: the path of the working directory in the repository.
- * `parts` yields the same text in parts, for large reports.
+ * A form of a report. `file`: its name in the folder of the record; without it, the form goes to stdout. `folder`: of
+ * the working directory in the repository. `parts`: the text in parts, for large reports.
  */
 export type Form = {
   readonly file?: string;
