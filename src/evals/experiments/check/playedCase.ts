@@ -55,20 +55,24 @@ export class PlayedCase {
     return [...this.record.resent(this.id, arm)].filter((trial) => trial <= this.asked).length;
   }
 
+  /** The first pairs; all that were asked for by default. */
   tally(pairs = this.asked): PairTally {
     return tallyCase(this.id, this.base, this.head, Math.min(pairs, this.asked));
   }
 
+  /** The first pairs of each wording. */
   byWording(pairs = this.asked): PairTally[] {
     return Array.from({ length: this.wordings }, (_, wording) => this.tallyWordings(new Set([wording]), pairs));
   }
 
+  /** Those of the first pairs that asked these wordings. */
   tallyWordings(wordings: ReadonlySet<number>, pairs: number): PairTally {
     const trials = Array.from({ length: Math.min(pairs, this.asked) }, (_, t) => t);
     const picked = trials.filter((t) => wordings.has(t % this.wordings));
     return tallyCase(this.id, pickTrials(this.base, picked), pickTrials(this.head, picked), picked.length);
   }
 
+  /** The case in the form of a verdict. */
   describe(test: RatedP): NamedCase {
     const named = nameCase(this.tally(), test);
     if (this.wordings === 1) return named;
@@ -110,6 +114,7 @@ export class PlayedCase {
     return pairArms.some((arm) => new Set(this[arm].answers.slice(0, this.asked)).size > 1);
   }
 
+  /** Whether every repeated request came back as a copy. */
   hasOnlyCopies(): boolean {
     const copied = pairArms.map((arm) => this.record.copied(this.id, arm));
     for (let trial = this.requests + 1; trial <= this.asked; trial++)

@@ -61,6 +61,7 @@ export class OrderSchedule {
     return this.#pairs > 1;
   }
 
+  /** Begins a stage of so many trials a case. */
   openStage(trials: number): void {
     const { cases, seed, cap = enoughAt } = this.#setup;
     const soon = Math.min(enoughAt, cap);
@@ -79,10 +80,12 @@ export class OrderSchedule {
     return location === undefined ? undefined : location % this.countOrders(id);
   }
 
+  /** The trials of a case in the order in which they are asked. */
   askedTrials(id: string): readonly number[] {
     return this.#takenBy(id).asked;
   }
 
+  /** How many different orders of its tools a case has. */
   countOrders(id: string): number {
     return (this.#setup.requests?.(id) ?? many) / this.countWordings(id);
   }
