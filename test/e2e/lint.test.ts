@@ -107,6 +107,11 @@ describe("evals lint", () => {
     expect(removed?.location).toEqual({ server: "new", tool: "get_b", path: "$", ...place });
   });
 
+  it("ranks the pairs that a model can confuse", async () => {
+    const { confusable } = reportOf(await evals(["lint", "evals/filesystem.yaml", "--confusable", "--json"]));
+    expect(confusable?.[0]).toMatchObject({ a: "list_directory", b: "list_directory_with_sizes" });
+  });
+
   it("lints a skill package and its eval files by line, and reports packages that no host loads", async () => {
     const dir = folder({
       "skills/a/SKILL.md": "---\nname: b\ndescription: Compresses images.\n---\n# A\n",

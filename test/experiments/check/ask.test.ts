@@ -246,4 +246,15 @@ describe("the check of a run", () => {
         await expect(check(given)).rejects.toThrow('Case "read": expected tool "read" is not listed.');
     });
   });
+
+  it("resumes where it was stopped, to the same verdict", async () => {
+    const { check, dir, trials } = await accepted((tool, index) => tool === "read" && index % 3 > 0);
+    const { summary } = await check();
+    const journal = join(dir, "reports", summary.run, "trials.jsonl");
+    const lines = readFileSync(journal, "utf8").split("\n");
+    writeFileSync(journal, `${lines.slice(0, 11).join("\n")}\n`);
+    const { summary: again } = await check({ resume: summary.run });
+    expect(again.suites[0].verdict.kind).toBe(summary.suites[0].verdict.kind);
+    expect(trials(summary.run).length).toBeGreaterThan(11);
+  });
 });

@@ -42,6 +42,9 @@ describe("evals variants", () => {
     expect(JSON.parse(readFileSync(join(dir, "won.json"), "utf8"))).toEqual({
       variants: { plain: wordings.variants.plain },
     });
+    const piped = io();
+    expect(await variants({ ...options, json: false, output: "-", of: "plain" }, piped)).toBe(0);
+    expect(JSON.parse(piped.printed())).toEqual({ variants: { plain: wordings.variants.plain } });
   });
 
   it("shows other names to the model, and records its calls under those of the server", async () => {

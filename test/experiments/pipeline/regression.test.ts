@@ -94,6 +94,14 @@ describe("evals blame", () => {
     expect([trials(id).length, records().length]).toEqual([made, 3]);
   });
 
+  it("names nobody when it is stopped", async () => {
+    const { io } = await regressed();
+    const world = io();
+    world.stop();
+    expect(await blame({ ...blameDefaults, run: "latest" }, world)).toBe(130);
+    expect(JSON.parse(world.printed()).blames).toMatchObject([{ stopped: "interrupted", cases: [{ verdict: null }] }]);
+  });
+
   it("takes the latest run that regressed, and says which", async () => {
     const { io, checked } = await regressed();
     await run({ ...runDefaults, check: "off" }, io());
