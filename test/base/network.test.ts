@@ -13,6 +13,7 @@ import { startCompletionsEndpoint } from "../fixtures/endpoints/completions.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { startProxy } from "../fixtures/endpoints/proxy.ts";
+import { listen } from "../fixtures/ports.ts";
 
 const untrusted =
   /^the connection failed: .*certificate.* \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\); set NODE_EXTRA_CA_CERTS to a PEM file with your organization's CA$/;
@@ -117,16 +118,14 @@ it("names the remedy for a certificate of an unknown CA, and does not retry", as
 
 it("a reply of JSON is read with a byte order mark and as plain text", async () => {
   const server = createServer((_, res) => res.writeHead(200, { "content-type": "text/plain" }).end('\uFEFF{"a":1}'));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const response = await createFetch({})(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const response = await createFetch({})(`http://127.0.0.1:${await listen(server)}`);
   expect([response.headers.get("content-type"), await response.json()]).toEqual(["application/json", { a: 1 }]);
 });
 
 describe("a reply that is compressed although no compression was asked for", () => {
   async function fetchText(encoding: string, body: Buffer): Promise<string> {
     const server = createServer((_, res) => res.writeHead(200, { "content-encoding": encoding }).end(body));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const response = await createFetch({})(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const response = await createFetch({})(`http://127.0.0.1:${await listen(server)}`);
     return await response.text();
   }
 

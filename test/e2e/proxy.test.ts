@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { startProxy } from "../fixtures/endpoints/proxy.ts";
 import { spawnEvals, workspace } from "./evals.ts";
@@ -16,7 +16,6 @@ cases: [{ id: train, input: When does the next train leave?, expect: { tool: non
 );
 const endpoint = await startMessagesEndpoint(() => ({ text: "I cannot do that." }));
 const proxy = await startProxy(endpoint.url);
-afterAll(() => Promise.all([endpoint.close(), proxy.close()]));
 
 const run = (env: Record<string, string>) =>
   spawnEvals(["run", "evals/abstain.yaml", "-n", "1", "-m", "anthropic:x", "--retries", "0", "--json"], {

@@ -87,7 +87,7 @@ async function startFront(pattern: RegExp) {
       socket.write(commands.map(() => `-${state.refusal}\r\n`).join(""));
     });
   });
-  return { url: `redis://127.0.0.1:${await listen(front)}`, state, close: () => void front.close() };
+  return { url: `redis://127.0.0.1:${await listen(front)}`, state };
 }
 /** The name on the server of the only run, when it has begun. */
 async function findRun(): Promise<string> {

@@ -6,7 +6,8 @@ import { expect, test } from "vitest";
 import type { JsonObject } from "../../src/evals/base/types/json.ts";
 import { connect } from "../../src/evals/servers/connect.ts";
 import { inheritedVariables } from "../../src/evals/servers/stdio.ts";
-import { fixture, later, never, open, serve, tidyUp } from "./servers.ts";
+import { later } from "../fakes/later.ts";
+import { fixture, never, open, serve, tidyUp } from "./servers.ts";
 
 tidyUp();
 

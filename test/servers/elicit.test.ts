@@ -2,8 +2,9 @@ import { expect, it } from "vitest";
 import { createExecutor } from "../../src/evals/asking/trials/execution.ts";
 import type { ElicitAnswer } from "../../src/evals/base/types/suiteFile.ts";
 import { openSource } from "../../src/evals/servers/source.ts";
+import { later } from "../fakes/later.ts";
 import { aTool, aToolset } from "../fakes/suite.ts";
-import { fixture, later, never, tidyUp } from "./servers.ts";
+import { fixture, never, tidyUp } from "./servers.ts";
 
 tidyUp();
 

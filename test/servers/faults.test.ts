@@ -1,5 +1,4 @@
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { tmpdir } from "node:os";
@@ -7,8 +6,9 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { EvalsError } from "../../src/evals/base/types/errors.ts";
 import type { CommandSpec } from "../../src/evals/servers/spec.ts";
-import { reservePort } from "../fixtures/ports.ts";
-import { fixture, later, never, open, tidyUp } from "./servers.ts";
+import { later } from "../fakes/later.ts";
+import { listen, reservePort } from "../fixtures/ports.ts";
+import { fixture, never, open, tidyUp } from "./servers.ts";
 
 tidyUp();
 
@@ -270,14 +270,7 @@ function isRunning(pid: number): boolean {
 }
 
 async function answering(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, "127.0.0.1");
-  later(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await once(server, "listening");
-  const address = server.address();
-  return `http://user:secret@127.0.0.1:${typeof address === "object" ? address?.port : ""}/mcp?key=secret`;
+  return `http://user:secret@127.0.0.1:${await listen(createServer(listener))}/mcp?key=secret`;
 }
 
 const httpFaults = {

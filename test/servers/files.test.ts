@@ -7,7 +7,8 @@ import { expect, test } from "vitest";
 import { readParsed } from "../../src/evals/input/parsing/read.ts";
 import { expandVariables, resolveServer } from "../../src/evals/servers/spec.ts";
 import { readStaticList } from "../../src/evals/servers/toolList.ts";
-import { later, tidyUp } from "./servers.ts";
+import { later } from "../fakes/later.ts";
+import { tidyUp } from "./servers.ts";
 
 tidyUp();
 

@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { afterAll, afterEach, expect, vi } from "vitest";
+import { afterAll, expect, vi } from "vitest";
 import { type Connection, connect } from "../../src/evals/servers/connect.ts";
 import type { CommandSpec, LiveSpec } from "../../src/evals/servers/spec.ts";
+import { later } from "../fakes/later.ts";
 
 const folder = fileURLToPath(new URL("../fixtures/servers/", import.meta.url));
 /** Every process that is started here carries it as an argument, so that one left behind is found. */
@@ -19,7 +20,7 @@ export function fixture(script: string, mode = "stdio", ...args: string[]): Comm
 /** Connects to a server that is closed after the test. */
 export async function open(spec: LiveSpec, signal: AbortSignal = never): Promise<Connection> {
   const server = await connect(spec, { name: "sut", dir: folder, env: process.env, signal });
-  leftovers.push(() => server.close());
+  later(() => server.close());
   return server;
 }
 
@@ -27,7 +28,7 @@ export async function open(spec: LiveSpec, signal: AbortSignal = never): Promise
 export async function serve(path: string, script: string, ...args: string[]): Promise<string> {
   const child = spawn(process.execPath, [`${folder}${script}`, ...args, mark], { stdio: ["ignore", "pipe", "ignore"] });
   const gone = once(child, "exit");
-  leftovers.push(async () => {
+  later(async () => {
     child.kill("SIGKILL");
     await gone;
   });
@@ -35,18 +36,8 @@ export async function serve(path: string, script: string, ...args: string[]): Pr
   return `http://127.0.0.1:${String(port).trim()}${path}`;
 }
 
-/** Something to undo after the test. */
-export function later(undo: () => unknown): void {
-  leftovers.push(undo);
-}
-
-const leftovers: (() => unknown)[] = [];
-
-/** To be called once in a test file: closes what its tests opened, and fails if a process of theirs is left. */
+/** To be called once in a test file: fails if a process of its tests is left. */
 export function tidyUp(): void {
-  afterEach(async () => {
-    for (const undo of leftovers.splice(0).reverse()) await undo();
-  });
   const list = () =>
     execFileSync("ps", ["-axo", "pid,args"], { encoding: "utf8" })
       .split("\n")

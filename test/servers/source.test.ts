@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSource, type SourceParts } from "../../src/evals/servers/source.ts";
-import { fixture, later, never, tidyUp } from "./servers.ts";
+import { later } from "../fakes/later.ts";
+import { fixture, never, tidyUp } from "./servers.ts";
 
 tidyUp();
 

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { type Ended, start } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import { listen } from "../fixtures/ports.ts";
@@ -15,7 +15,6 @@ let answers: Record<string, Answer>;
 /** What the origin got that nothing must be sent to. */
 let stolen: string[];
 let issuer: string;
-const servers: Server[] = [];
 
 beforeEach(() => {
   dir = makeFolder();
@@ -24,17 +23,9 @@ beforeEach(() => {
   writeFileSync(join(dir, "browser"), `#!/bin/sh\necho "$@" >> ${join(dir, "opened")}\n`);
   chmodSync(join(dir, "browser"), 0o755);
 });
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
 
 async function serve(handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
-  const server = createServer(handle);
-  servers.push(server);
-  return `http://127.0.0.1:${await listen(server)}`;
+  return `http://127.0.0.1:${await listen(createServer(handle))}`;
 }
 
 const json = (response: ServerResponse, body: unknown, status = 200) =>

@@ -193,7 +193,7 @@ async function startCollector() {
     bodies.push(`${request.url} ${body}`);
     response.writeHead(401, `${request.headers.authorization}`).end(JSON.stringify(request.headers));
   });
-  return { bodies, url: `http://127.0.0.1:${await listen(server)}`, close: () => server.close() };
+  return { bodies, url: `http://127.0.0.1:${await listen(server)}` };
 }
 
 describe("no secret leaves in traces", () => {
@@ -494,5 +494,5 @@ async function startRemote() {
       .writeHead(200, { "content-type": "application/json" })
       .end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
   });
-  return { url: `http://127.0.0.1:${await listen(server)}/mcp`, close: () => server.close() };
+  return { url: `http://127.0.0.1:${await listen(server)}/mcp` };
 }

@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { type ModelOptions, openModel } from "../../../src/evals/experiments/workspace/models.ts";
+import { listen } from "../../fixtures/ports.ts";
 import { requestOf } from "./request.ts";
 
 type Answer = { status?: number; headers?: Record<string, string>; text: string };
@@ -21,10 +20,8 @@ async function askAt(id: string, base: string, options: Partial<ModelOptions> = 
       text = JSON.stringify(id.startsWith("anthropic") ? message : completion),
     } = answer ?? {};
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(text);
-  }).listen(0, "127.0.0.1");
-  onTestFinished(() => void service.close());
-  await once(service, "listening");
-  const host = `127.0.0.1:${(service.address() as AddressInfo).port}`;
+  });
+  const host = `127.0.0.1:${await listen(service)}`;
   const model = await openModel(id, { env: {}, baseUrl: base.replace("{host}", host), retries: 0, ...options });
   if (!("ask" in model)) throw new Error(`${id} is a host`);
   const reply = await model.ask(requestOf("hello", []), new AbortController().signal);

@@ -1,9 +1,8 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { readContextWindow } from "../../../src/evals/asking/models/contextWindow.ts";
+import { listen } from "../../fixtures/ports.ts";
 
 type Server = Parameters<typeof readContextWindow>[0];
 /** Answers by method, path and body; a list is answered in turn. What is not listed is 404. */
@@ -21,12 +20,9 @@ async function readFrom(server: Server, model: string, answers: Answers, base = 
     response.statusCode = answer === undefined ? 404 : 200;
     const body = Array.isArray(answer) ? answer[Math.min(count, answer.length - 1)] : answer;
     response.end(typeof body === "string" ? body : JSON.stringify(body ?? { error: "not found" }));
-  }).listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  const baseUrl = `http://127.0.0.1:${(listener.address() as AddressInfo).port}${base}`;
+  });
+  const baseUrl = `http://127.0.0.1:${await listen(listener)}${base}`;
   const window = await readContextWindow(server, model, { env: {}, baseUrl }, signal);
-  listener.closeAllConnections();
-  listener.close();
   return { tokens: window?.tokens, asked };
 }
 

@@ -1,8 +1,7 @@
 import type { HostModel } from "../../../src/evals/base/types/model.ts";
 import type { ModelOptions } from "../../../src/evals/experiments/workspace/models.ts";
-import type { Endpoint } from "../../fixtures/endpoints/endpoint.ts";
-import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
-import { later, needsHost, openHost } from "./support.ts";
+import { type MessageAnswer, startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
+import { needsHost, openHost } from "./support.ts";
 
 type Script = Parameters<typeof startMessagesEndpoint>[0];
 
@@ -17,11 +16,7 @@ export function needsClaude(): void {
 }
 
 /** A Messages endpoint for one test. */
-export async function endpoint(script: Script): Promise<Endpoint<MessagesBody>> {
-  const started = await startMessagesEndpoint(script);
-  later(started.close);
-  return started;
-}
+export const endpoint = (script: Script) => startMessagesEndpoint(script);
 
 /** Says these one after the other, whatever it is asked, and then that it is done. */
 export function steps(...answers: MessageAnswer[]): Script {

@@ -7,7 +7,7 @@ import type { HostModel } from "../../../src/evals/base/types/model.ts";
 import type { OfferedTool } from "../../../src/evals/base/types/tool.ts";
 import type { ModelOptions } from "../../../src/evals/experiments/workspace/models.ts";
 import type { Endpoint, Fault } from "../../fixtures/endpoints/endpoint.ts";
-import { later, never, reads, skillAt, skillText, tidyFolders, trialOf } from "./support.ts";
+import { never, reads, skillAt, skillText, tidyFolders, trialOf } from "./support.ts";
 
 /** What the scripted model does: it makes these calls, with names as the host shows them, or says something. */
 type Step = { text?: string; calls?: { name: string; input?: unknown }[] } | Fault;
@@ -67,11 +67,7 @@ const toolsOf = (count: number): OfferedTool[] =>
 
 /** The endpoint and the host of a test. */
 function prepare(host: HostUnderTest) {
-  const start = async (script: (asked: Asked) => Step) => {
-    const service = await host.start(script);
-    later(service.close);
-    return service;
-  };
+  const { start } = host;
   const open = (
     { url }: { url: string },
     model = host.ways[0]?.model ?? "",

@@ -3,7 +3,7 @@ import { writeIn } from "../../fakes/folder.ts";
 import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
 import { type ResponseAnswer, type ResponsesBody, startResponsesEndpoint } from "../../fixtures/endpoints/responses.ts";
 import { evals, summaryOf, trialsOf } from "../evals.ts";
-import { later, needsHost, tidyFolders } from "./support.ts";
+import { needsHost, tidyFolders } from "./support.ts";
 
 const claude = needsHost("claude-code");
 const codex = needsHost("codex");
@@ -60,7 +60,6 @@ const ways = [
 describe.each(ways)("under the exposure $exposure", ({ exposure, model, size }) => {
   it("the check finds a description that a search no longer finds, blame names it, and a variant repairs it", async () => {
     const service = await startMessagesEndpoint(searching);
-    later(service.close);
     const { dir, list } = project(exposure);
     const env = { ANTHROPIC_BASE_URL: service.url, CLAUDE_CODE_PATH: claude() };
     const run = (...args: string[]) => evals(args, { cwd: dir, env });
@@ -96,7 +95,6 @@ describe("evals run --exposure host,all", () => {
 
   it("compares what Claude Code's search finds with every definition shown", async () => {
     const service = await startMessagesEndpoint(searching);
-    later(service.close);
     const env = { ANTHROPIC_BASE_URL: service.url, CLAUDE_CODE_PATH: claude() };
     const { exposures, trials } = await arms("claude-code:claude-sonnet-5-5", env);
     expect(exposures).toMatchObject([
@@ -116,7 +114,6 @@ describe("evals run --exposure host,all", () => {
       const isSearched = input.some(({ type }) => type === "tool_search_call");
       return isSearched ? said : { calls: [{ name: "tool_search", input: { query: "document" } }] };
     });
-    later(service.close);
     const env = { OPENAI_BASE_URL: `${service.url}/v1`, OPENAI_API_KEY: "k", CODEX_PATH: codex() };
     const { exposures, trials } = await arms("codex:gpt-5.5", env);
     expect(exposures).toMatchObject([

@@ -5,7 +5,7 @@ import type { Endpoint } from "../../fixtures/endpoints/endpoint.ts";
 import { startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
 import { startResponsesEndpoint } from "../../fixtures/endpoints/responses.ts";
 import { evals, summaryOf, trialsOf } from "../evals.ts";
-import { later, needsHost, tidyFolders } from "./support.ts";
+import { needsHost, tidyFolders } from "./support.ts";
 
 // What a model in a real host gets for a call: the result of the server, a mock, or the text of a denial.
 const programs = { "claude-code": needsHost("claude-code"), codex: needsHost("codex") };
@@ -62,7 +62,6 @@ async function ask(name: keyof typeof programs, folder: string, suite: object, .
   const one = { id: "echo", input: "Say hi through the echo.", expect: { tool: "echo" }, maxTurns: 4 };
   writeIn(dir, "evals/echo.json", { server, trials: 1, cases: [one], ...suite });
   const { endpoint, flags, env } = await hosts[name]();
-  later(endpoint.close);
   const ended = await evals(["run", ...flags, "--exposure", "all", "--seed", "1", ...more, "--json"], {
     cwd: dir,
     env,

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { findWeights, type WeightsOptions } from "../../../../src/evals/asking/models/local/weights.ts";
+import { listen } from "../../../fixtures/ports.ts";
 import { createProject } from "./stub.ts";
 
 const content = "GGUF, or so";
@@ -32,13 +32,8 @@ async function setUp({ fault, isRefused, CI }: { fault?: string; isRefused?: boo
       if (fault === "stopped") stopping.abort();
       response.end(content);
     }
-  }).listen(0, "127.0.0.1");
-  await new Promise((listening) => server.once("listening", listening));
-  const hub = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  onTestFinished(() => {
-    server.close();
-    rmSync(project.cwd, { recursive: true, force: true });
   });
+  const hub = `http://127.0.0.1:${await listen(server)}`;
   const told: string[] = [];
   const clean = (text: string) =>
     text
