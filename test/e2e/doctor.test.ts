@@ -237,8 +237,6 @@ test("what is observed of URLs without a server", async () => {
     expect(code).toBe(1);
   } finally {
     closed.release();
-    web.closeAllConnections();
-    await new Promise((done) => web.close(done));
   }
 });
 

@@ -1,17 +1,11 @@
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, it } from "vitest";
-import type { Endpoint } from "../fixtures/endpoints/endpoint.ts";
-import { type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { expect, it } from "vitest";
+import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { spawnEvals, summaryOf, trialsOf, workspace } from "./evals.ts";
 
 const dir = workspace();
 const root = join(import.meta.dirname, "../..");
-let service: Endpoint<MessagesBody> | undefined;
-afterEach(async () => {
-  await service?.close();
-  service = undefined;
-});
 
 const suite = `
 skills: [../skills]
@@ -46,7 +40,7 @@ it("copies files into the workspace of each trial, and checks what was written t
   writeFileSync(join(evalsDir, "notes.mjs"), assertion);
   writeFileSync(join(evalsDir, "s.yaml"), suite);
   // Loads the skill, reads the version, writes the file that its reading says, and tries to write elsewhere.
-  service = await startMessagesEndpoint((body) => {
+  const service = await startMessagesEndpoint((body) => {
     const results = body.messages.filter(({ role, content }) => role === "user" && typeof content !== "string");
     const asked = JSON.stringify(body.messages[0]);
     const last = JSON.stringify(results.at(-1) ?? "");

@@ -1,10 +1,8 @@
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { startRelay } from "../../src/evals/asking/hosts/relay.ts";
 import { connect } from "../../src/evals/servers/connect.ts";
+import { later } from "../fakes/later.ts";
 import { startProxy } from "../fixtures/endpoints/proxy.ts";
-
-const closing: (() => unknown)[] = [];
-afterAll(() => Promise.all(closing.map((close) => close())));
 
 it("reaches a server through the proxy of the environment", async () => {
   const tool = { name: "echo", inputSchema: { type: "object" } };
@@ -16,7 +14,8 @@ it("reaches a server through the proxy of the environment", async () => {
   const signal = new AbortController().signal;
   const context = { name: "s", dir: ".", env: { HTTP_PROXY: proxy.url }, signal };
   const server = await connect({ url }, context);
-  closing.push(service.close, () => server.close(), proxy.close);
+  later(service.close);
+  later(() => server.close());
   expect(await server.list(signal)).toEqual([tool]);
   expect(await server.call("echo", {}, signal)).toMatchObject({ kind: "result", result });
   expect(new Set(proxy.requests)).toContain(`POST ${url}`);

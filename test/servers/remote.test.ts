@@ -1,45 +1,36 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
-import { afterEach, describe, expect, it, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { createPatientFetch } from "../../src/evals/base/network.ts";
 import { type Json, type JsonObject, parseExactJson } from "../../src/evals/base/types/json.ts";
 import { type Connection, connect } from "../../src/evals/servers/connect.ts";
 import { Unanswered } from "../../src/evals/servers/link.ts";
 import { readPause } from "../../src/evals/servers/session.ts";
 import type { UrlSpec } from "../../src/evals/servers/spec.ts";
+import { later } from "../fakes/later.ts";
+import { listen } from "../fixtures/ports.ts";
 
 // Servers behind a URL that fail for a moment, or answer in another way than the protocol has it.
 
 const never = new AbortController().signal;
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
 
 type Handle = (req: IncomingMessage, res: ServerResponse, body: string) => unknown;
 
-async function listen(handle: Handle): Promise<string> {
+async function serve(handle: Handle): Promise<string> {
   const http = createServer(async (req, res) => {
     let body = "";
     if (req.method === "POST" && !req.url?.startsWith("/messages")) for await (const part of req) body += part;
     await handle(req, res, body);
-  }).listen(0, "127.0.0.1");
-  await once(http, "listening");
-  closing.push(() => {
-    http.closeAllConnections();
-    http.close();
   });
-  return `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+  return `http://127.0.0.1:${await listen(http)}/mcp`;
 }
 
 async function open(spec: UrlSpec): Promise<Connection> {
   const server = await connect(spec, { name: "sut", dir: ".", env: {}, signal: never });
-  closing.push(() => server.close());
+  later(() => server.close());
   return server;
 }
 
@@ -57,7 +48,7 @@ const answers = (readOnlyHint: boolean): Record<string, JsonObject> => ({
 async function startOdd(fault: Fault, isReadOnly = true) {
   const asked: string[] = [];
   let sessions = 0;
-  const url = await listen((req, res, body) => {
+  const url = await serve((req, res, body) => {
     if (req.method !== "POST") {
       fault(res, { method: req.method ?? "", params: {} }, req) || res.writeHead(405).end();
       return;
@@ -304,20 +295,20 @@ test.each([
   [307, undefined],
   [302, "sse" as const],
 ])("a redirect in a loop is named: %i over %s", async (status, transport) => {
-  const url = await listen((req, res) => res.writeHead(status, { location: `${req.url}?again` }).end());
+  const url = await serve((req, res) => res.writeHead(status, { location: `${req.url}?again` }).end());
   const opening = open({ url, ...(transport && { transport }) });
   await expect(opening).rejects.toThrow(`Server "sut" redirects in a loop at ${url}.`);
 });
 
 test.each([undefined, "sse" as const])("a loop of redirects over several URLs is named (%s)", async (transport) => {
   const next: Record<string, string> = { "/mcp": "/a?key=1", "/a?key=1": "/b", "/b": "/a?key=1" };
-  const url = await listen(({ url: asked = "" }, res) => res.writeHead(307, { location: next[asked] }).end());
+  const url = await serve(({ url: asked = "" }, res) => res.writeHead(307, { location: next[asked] }).end());
   const opening = open({ url, ...(transport && { transport }) });
   await expect(opening).rejects.toThrow(`Server "sut" redirects in a loop at ${url}.`);
 });
 
 test("a redirect that is not followed is named with its target", async () => {
-  const url = await listen((_, res) => res.writeHead(302, { location: "/a?key=1" }).end());
+  const url = await serve((_, res) => res.writeHead(302, { location: "/a?key=1" }).end());
   const target = url.replace("/mcp", "/a");
   await expect(open({ url, transport: "http" })).rejects.toThrow(
     `at ${url}: Error POSTing to endpoint: Redirect to ${target} not followed`,
@@ -337,7 +328,7 @@ test("an answer of the client that the server accepts explains no timeout", asyn
 
 test("a failure with no known cause names the variables that are not set", async () => {
   const unset = [{ severity: "warning", message: 'Server "sut" uses HOST.', hint: "Set HOST." }] as const;
-  const url = await listen((_, res) => res.writeHead(500).end());
+  const url = await serve((_, res) => res.writeHead(500).end());
   const connecting = connect({ url }, { name: "sut", dir: ".", env: {}, signal: never, unset });
   await expect(connecting).rejects.toThrow('See the log of the server.\n  Server "sut" uses HOST. Set HOST.');
 });
@@ -380,7 +371,7 @@ describe("the question for the protocol revision", () => {
 
   it("the older transport is tried after both protocols", async () => {
     const transports = new Map<string, SSEServerTransport>();
-    const url = await listen(async (req, res) => {
+    const url = await serve(async (req, res) => {
       const session = new URL(req.url ?? "", "http://x").searchParams.get("sessionId") ?? "";
       if (req.method === "POST" && transports.has(session)) return transports.get(session)?.handlePostMessage(req, res);
       if (req.method !== "GET") return res.writeHead(405).end();
@@ -409,10 +400,10 @@ test("the user and the password of a URL are sent, also where a percent sign sta
 
 test("no request is ended by the HTTP client itself", async () => {
   const waiting: ServerResponse[] = [];
-  const url = await listen((_, res) => waiting.push(res));
+  const url = await serve((_, res) => waiting.push(res));
   const usual = getGlobalDispatcher();
   setGlobalDispatcher(new Agent({ headersTimeout: 1 }));
-  closing.push(() => setGlobalDispatcher(usual));
+  later(() => setGlobalDispatcher(usual));
   const patient = createPatientFetch({})(url);
   await expect(fetch(url)).rejects.toThrow();
   for (const res of waiting) res.end("late");

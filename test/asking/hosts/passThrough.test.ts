@@ -1,14 +1,10 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startPassThrough, type TapOptions } from "../../../src/evals/asking/hosts/passThrough.ts";
+import { later } from "../../fakes/later.ts";
 import { startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
-
-const undo: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const one of undo.splice(0).reverse()) await one();
-});
+import { listen } from "../../fixtures/ports.ts";
 
 const headers = { "content-type": "application/json", "x-api-key": "secret", "anthropic-version": "2023-06-01" };
 const body = (prompt = "Hi.") => ({ model: "m", max_tokens: 9, messages: [{ role: "user", content: prompt }] });
@@ -18,7 +14,7 @@ async function open(script: Parameters<typeof startMessagesEndpoint>[0], options
   const service = await startMessagesEndpoint(script);
   const proxy = await startPassThrough(fetch);
   const tap = proxy.open({ upstream: service.url, admit: () => true, ...options });
-  undo.push(service.close, tap.close);
+  later(tap.close);
   return { service, tap, proxy };
 }
 
@@ -45,7 +41,7 @@ describe("the pass-through", () => {
       "anthropic-version": null,
     });
     const tap = proxy.open({ upstream: service.url, admit: () => true });
-    undo.push(service.close, tap.close);
+    later(tap.close);
     await (await post(`${tap.url}/v1/messages`, body())).text();
     const { "x-team": team, "x-api-key": key, "anthropic-version": version } = service.requests[0]?.headers ?? {};
     expect([team, key, version]).toEqual(["search", "gateway", undefined]);
@@ -60,11 +56,9 @@ describe("the pass-through", () => {
       response.writeHead(200, { "content-type": "text/event-stream" }).write("data: 1\n\n");
       await released;
       response.end("data: 2\n\n");
-    }).listen(0, "127.0.0.1");
-    undo.push(() => slow.close());
-    await new Promise((done) => slow.once("listening", done));
+    });
     const proxy = await startPassThrough(fetch);
-    const upstream = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+    const upstream = `http://127.0.0.1:${await listen(slow)}`;
     const tap = proxy.open({ upstream, admit: () => true });
     const reader = (await post(`${tap.url}/v1/messages`, body())).body?.getReader();
     expect(new TextDecoder().decode((await reader?.read())?.value)).toBe("data: 1\n\n");
