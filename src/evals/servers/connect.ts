@@ -187,12 +187,10 @@ class ConnectedServer implements Connection {
     const limits = { ms: this.limits.listMs, isSafe: true };
     try {
       const entries = await this.#send(limits, signal, (client, abort) =>
-        readPages(this.name, (cursor) =>
-          client.request({ method: "tools/list", ...(cursor !== undefined && { params: { cursor } }) }, pageSchema, {
-            ...noClientTimeout,
-            signal: abort,
-          }),
-        ),
+        readPages(this.name, (cursor) => {
+          const params = cursor !== undefined && { params: { cursor } };
+          return client.request({ method: "tools/list", ...params }, pageSchema, { ...noClientTimeout, signal: abort });
+        }),
       );
       const { only, except } = this.listed;
       return entries.filter((entry) => {
@@ -267,11 +265,8 @@ class ConnectedServer implements Connection {
     if (failure === "cancelled")
       return { kind: "broken", stage: "cancelled", message: `The call of "${tool}" was cancelled.` };
     const stage = failure.kind === "silent" ? "timeout" : "server";
-    return {
-      kind: "broken",
-      stage,
-      message: `Server "${this.name}", called for "${tool}", ${link.explain(failure).message}`,
-    };
+    const message = `Server "${this.name}", called for "${tool}", ${link.explain(failure).message}`;
+    return { kind: "broken", stage, message };
   }
 }
 
@@ -353,11 +348,9 @@ function toItem(item: CallToolResult["content"][number], longest: number): Conte
       const { type, resource } = item;
       const { mimeType } = resource;
       const uri = cut(resource.uri);
-      const held =
-        "text" in resource
-          ? { text: excerpt(resource.text, longest) }
-          : { bytes: Buffer.byteLength(resource.blob, "base64") };
-      return { type, uri, ...defined({ mimeType }), ...held };
+      const common = { type, uri, ...defined({ mimeType }) };
+      if ("text" in resource) return { ...common, text: excerpt(resource.text, longest) };
+      return { ...common, bytes: Buffer.byteLength(resource.blob, "base64") };
     }
   }
 }

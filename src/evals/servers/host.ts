@@ -29,11 +29,6 @@ export type PresentedTools = {
   listedName(shownName: string): string;
 };
 
-/** How a host shows skills. */
-export function getSkillForm(hostName: HostName): SkillForm {
-  return hosts[hostName];
-}
-
 /**
  * Names and orders tools as a host does, without the entries of skills and instructions. Throws EvalsError when two
  * names are equal.
@@ -115,9 +110,7 @@ function writePart(form: PartForm, part: string): string {
 }
 
 /** Server, namespace, connector (none here), name and name, joined as Codex does for its hash and sort order. */
-function getCodexIdentity(server: string, tool: string): string {
-  return [server, server, "", tool, tool].join("\0");
-}
+const getCodexIdentity = (server: string, tool: string) => [server, server, "", tool, tool].join("\0");
 
 type NameTool = (server: string, tool: string) => string;
 
@@ -181,10 +174,8 @@ function renameProperties(schema: JsonObject, names: ReadonlyMap<string, string>
       if (!isJsonObject(value)) return [key, value];
       if (key === "properties" || key === "dependentSchemas") return [key, renameKeys(value)];
       if (key !== "dependentRequired") return [key, value];
-      return [
-        key,
-        Object.fromEntries(Object.entries(renameKeys(value)).map(([name, needed]) => [name, renameAll(needed)])),
-      ];
+      const members = Object.entries(renameKeys(value)).map(([name, needed]) => [name, renameAll(needed)]);
+      return [key, Object.fromEntries(members)];
     }),
   );
 }

@@ -66,12 +66,8 @@ export function createHttpLink(spec: UrlSpec, sdk: ClientSdk, env: Env): Link {
     explain: (failure) => explainRefused(failure, refused) ?? explain(shown, spec, failure, redirecting),
     close: async () => {
       loss.abort("was closed");
-      if ("terminateSession" in transport) {
-        await Promise.race([
-          transport.terminateSession().catch(() => {}),
-          new Promise((resolve) => setTimeout(resolve, terminateMs).unref()),
-        ]);
-      }
+      const late = new Promise((resolve) => setTimeout(resolve, terminateMs).unref());
+      if ("terminateSession" in transport) await Promise.race([transport.terminateSession().catch(() => {}), late]);
       await transport.close().catch(() => {});
     },
   };
@@ -83,10 +79,8 @@ const omitQuery = ({ origin, pathname }: URL) => `${origin}${pathname}`;
 function parseHttpUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && ["http:", "https:"].includes(url.protocol)) return url;
-  throw usageError(
-    `"${text.split("?")[0]}" is not an http or https URL.`,
-    "Write the server's URL as https://host/path.",
-  );
+  const hint = "Write the server's URL as https://host/path.";
+  throw usageError(`"${text.split("?")[0]}" is not an http or https URL.`, hint);
 }
 
 /** Moves the user and password of the URL, where fetch refuses them, to the authorization header. */
@@ -294,10 +288,8 @@ function explain(shown: string, { transport }: UrlSpec, failure: Failure, redire
   const status = findUnanswered(failure.error)?.code ?? readStatus(failure.error);
   if (status) {
     const words = chain.map(readWords).find(Boolean);
-    return {
-      message: `answers with HTTP ${status} at ${shown}${words ? `: ${words}` : ""}.`,
-      hint: hintForStatus(status, transport, shown),
-    };
+    const message = `answers with HTTP ${status} at ${shown}${words ? `: ${words}` : ""}.`;
+    return { message, hint: hintForStatus(status, transport, shown) };
   }
   const root = getRootMessage(failure.error);
   const [, target] = /\bRedirect to (\S+) not followed/.exec(root) ?? [];
@@ -328,6 +320,4 @@ function readWords(error: unknown): string | undefined {
   return quoteWhole(cut(typeof message === "string" ? message : text.trim()));
 }
 
-function getRootMessage(error: unknown): string {
-  return cut(messageOf(listCauses(error).at(-1) ?? error));
-}
+const getRootMessage = (error: unknown) => cut(messageOf(listCauses(error).at(-1) ?? error));

@@ -90,10 +90,7 @@ const unread = /^\s*\{[^{}]*"method":\s*"notifications\/(?:progress|message)"/;
 /** Whether a text is a notification of progress or a log message, which nothing reads: thousands may precede an answer. */
 export const isUnread = (text: string) => unread.test(text);
 
-const members = {
-  request: ["jsonrpc", "id", "method", "params"],
-  response: ["jsonrpc", "id", "result", "error"],
-};
+const members = { request: ["jsonrpc", "id", "method", "params"], response: ["jsonrpc", "id", "result", "error"] };
 
 /**
  * What is wrong with a text that is meant as a message of JSON-RPC 2.0 and not as a log line: the member at fault, what is

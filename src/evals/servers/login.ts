@@ -56,10 +56,9 @@ export async function login(url: string, settings: LoginSettings): Promise<boole
     return true;
   } catch (error) {
     if (error instanceof EvalsError) throw error;
-    throw serverError(
-      `The login at ${url} failed: ${excerpt(secrets.redact(messageOf(error)), 500)}.`,
-      "Check the URL, and whether the server permits clients to register; else give --client-id.",
-    );
+    const reason = excerpt(secrets.redact(messageOf(error)), 500);
+    const hint = "Check the URL, and whether the server permits clients to register; else give --client-id.";
+    throw serverError(`The login at ${url} failed: ${reason}.`, hint);
   } finally {
     callback.close();
   }
@@ -100,12 +99,8 @@ function createProvider(url: string, { redirectUrl, state }: Callback, settings:
     state: () => state,
     // A client that was registered by hand belongs to the authorization server that the first request finds.
     clientInformation: (context) => {
-      if (clientId !== undefined)
-        client ??= {
-          client_id: clientId,
-          ...(secret && { client_secret: secret }),
-          ...(context && { issuer: context.issuer }),
-        };
+      const more = { ...(secret && { client_secret: secret }), ...(context && { issuer: context.issuer }) };
+      if (clientId !== undefined) client ??= { client_id: clientId, ...more };
       return client;
     },
     saveClientInformation: (registered) => {
@@ -126,11 +121,9 @@ function createProvider(url: string, { redirectUrl, state }: Callback, settings:
     discoveryState: () => discovery,
     redirectToAuthorization: (page) => {
       // The system opens the page, and it would open a URL of another scheme with another program.
-      if (!/^https?:$/.test(page.protocol))
-        throw serverError(
-          `The login at ${url} has a page that is not on the web: ${excerpt(page.href, 100)}.`,
-          "Do not open it, and tell whoever runs the server.",
-        );
+      const message = `The login at ${url} has a page that is not on the web: ${excerpt(page.href, 100)}.`;
+      const hint = "Do not open it, and tell whoever runs the server.";
+      if (!/^https?:$/.test(page.protocol)) throw serverError(message, hint);
       open(page.href);
     },
   };

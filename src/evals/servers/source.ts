@@ -199,10 +199,11 @@ function joinInstructions(tools: readonly OfferedTool[]): OfferedTool[] {
 async function waitForAll(work: readonly (Promise<unknown> | undefined)[], name: string): Promise<void> {
   const failures = (await Promise.allSettled(work)).flatMap((end) => {
     if (end.status !== "rejected") return [];
-    if (end.reason instanceof EvalsError) return [end.reason];
-    return [
-      serverError(`The tools of "${name}" cannot be read: ${messageOf(end.reason)}.`, "Check what its servers list."),
-    ];
+    if (end.reason instanceof EvalsError) return end.reason;
+    return serverError(
+      `The tools of "${name}" cannot be read: ${messageOf(end.reason)}.`,
+      "Check what its servers list.",
+    );
   });
   if (failures.length > 0) throw EvalsError.all(failures);
 }
@@ -210,12 +211,7 @@ async function waitForAll(work: readonly (Promise<unknown> | undefined)[], name:
 // All servers of a host's configuration file as one server. Its tools have the name of their server in front, as in hosts. A
 // server that does not start does not affect the others.
 
-const nameForm = {
-  prefix: "",
-  separator: "__",
-  server: { kept: "-_", other: "_" },
-  tool: "unchanged",
-} as const;
+const nameForm = { prefix: "", separator: "__", server: { kept: "-_", other: "_" }, tool: "unchanged" } as const;
 
 /** The name of a tool in the list of a whole configuration: `<server>__<tool>`. */
 export function nameInConfiguration(server: string, tool: string): string {

@@ -41,6 +41,8 @@ export function serverError(message: string, hint?: string): EvalsError {
 // Lengths are limited, because many unterminated references would otherwise take quadratic time.
 const reference = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,255})(?::-([^}]{0,1000}))?\}/g;
 
+type Expansion = { location?: Location; inputs?: ReadonlyMap<string, string>; serverEnv?: Env };
+
 /**
  * The spec with `${VAR}` and `${VAR:-default}` replaced in command, args, env, url and headers. Each variable that is unset
  * and has no default gets a warning that names it: a member of env or headers with it is left out, so that the server can
@@ -50,11 +52,7 @@ export function expandVariables<S extends LiveSpec>(
   spec: S,
   env: Env,
   name: string,
-  {
-    location,
-    inputs,
-    serverEnv = {},
-  }: { location?: Location; inputs?: ReadonlyMap<string, string>; serverEnv?: Env } = {},
+  { location, inputs, serverEnv = {} }: Expansion = {},
 ): { spec: S; warnings: Problem[] } {
   const unset = new Set<string>();
   const expandWhole = (text: string): string | undefined => {
@@ -91,13 +89,8 @@ export function expandVariables<S extends LiveSpec>(
   rememberSecrets(filled, env);
   const warnings = [...unset].map((variable): Problem => {
     const input = inputs?.get(variable);
-    const [what, hint] =
-      input === undefined
-        ? [
-            `environment variable ${variable}, which is not set`,
-            `Set ${variable}, or give a default: \${${variable}:-value}.`,
-          ]
-        : [`input ${input} that its host asks for`, `Set it as ${variable}.`];
+    const what = input ? `input ${input} that its host asks for` : `environment variable ${variable}, which is not set`;
+    const hint = input ? `Set it as ${variable}.` : `Set ${variable}, or give a default: \${${variable}:-value}.`;
     return { severity: "warning", message: `Server "${name}" uses the ${what}.`, hint, ...(location && { location }) };
   });
   return { spec: filled, warnings };
@@ -106,12 +99,8 @@ export function expandVariables<S extends LiveSpec>(
 /** The operating system ends a string at a NUL character, so no command and no URL can contain one. */
 function refuseNul(spec: LiveSpec, name: string, location: Problem["location"]): void {
   const found = Object.entries(spec).find(([, value]) => JSON.stringify(value)?.includes("\\u0000"));
-  if (found)
-    throw usageError(
-      `Server "${name}": "${found[0]}" contains a NUL character.`,
-      "Remove the character \\u0000.",
-      location,
-    );
+  const message = `Server "${name}": "${found?.[0]}" contains a NUL character.`;
+  if (found) throw usageError(message, "Remove the character \\u0000.", location);
 }
 
 /** Adds the credentials for a server, and the secrets in its environment and command line, to the known secrets of the process. */
@@ -164,12 +153,7 @@ function addEnvFile(spec: LiveSpec, path: string, name: string, location: Locati
 export type ServerWorld = Pick<Io, "env" | "serverEnv">;
 
 /** The spec with its variables expanded, and with those that the user gives; as written without a world. */
-function fillSpec(
-  spec: LiveSpec,
-  world: ServerWorld | undefined,
-  name: string,
-  from: Parameters<typeof expandVariables>[3] = {},
-) {
+function fillSpec(spec: LiveSpec, world: ServerWorld | undefined, name: string, from: Expansion = {}) {
   if (!world) return { spec, warnings: [] };
   const { env, serverEnv } = world;
   const given = serverEnv && "command" in spec ? { ...spec, env: { ...spec.env, ...serverEnv } } : spec;
@@ -200,11 +184,8 @@ function readEntry(entry: unknown, name: string, location: Location): { spec: Li
   const isCommand = isJsonObject(entry) && "command" in entry;
   const parsed = isCommand ? commandEntry.safeParse(entry) : urlEntry.safeParse(entry);
   if (!parsed.success) {
-    throw usageError(
-      `Server "${name}" is malformed: ${formatIssues(parsed.error)}.`,
-      'Give it a "command" (with "args", "env", "cwd") or a "url" (with "type" http or sse, "headers").',
-      location,
-    );
+    const hint = 'Give it a "command" (with "args", "env", "cwd") or a "url" (with "type" http or sse, "headers").';
+    throw usageError(`Server "${name}" is malformed: ${formatIssues(parsed.error)}.`, hint, location);
   }
   const read = parsed.data;
   if ("url" in read) {

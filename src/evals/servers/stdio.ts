@@ -28,13 +28,11 @@ export type ServerProcess = {
 const exitMs = 150;
 const orphanMs = 500;
 
+const ofWindows =
+  "APPDATA COMSPEC HOMEDRIVE HOMEPATH LOCALAPPDATA PATH PATHEXT PROCESSOR_ARCHITECTURE PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 SYSTEMDRIVE SYSTEMROOT TEMP USERNAME USERPROFILE WINDIR";
+const ofOthers = "HOME LOGNAME PATH SHELL TERM USER";
 /** The variables that a server inherits, as in the default environment of the MCP SDK. Others must be configured. */
-export const inheritedVariables =
-  process.platform === "win32"
-    ? "APPDATA COMSPEC HOMEDRIVE HOMEPATH LOCALAPPDATA PATH PATHEXT PROCESSOR_ARCHITECTURE PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 SYSTEMDRIVE SYSTEMROOT TEMP USERNAME USERPROFILE WINDIR".split(
-        " ",
-      )
-    : ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
+export const inheritedVariables = (process.platform === "win32" ? ofWindows : ofOthers).split(" ");
 
 /**
  * Starts the process of a server. If the program cannot be started, `ended` resolves. Throws EvalsError for arguments that
@@ -65,10 +63,8 @@ function start({ command, args = [] }: CommandSpec, options: Parameters<typeof s
   try {
     return startGroup(command, args, options);
   } catch (thrown) {
-    throw serverError(
-      `The program ${quote(command)} could not be started: ${messageOf(thrown)}.`,
-      "Shorten its arguments and its environment.",
-    );
+    const hint = "Shorten its arguments and its environment.";
+    throw serverError(`The program ${quote(command)} could not be started: ${messageOf(thrown)}.`, hint);
   }
 }
 

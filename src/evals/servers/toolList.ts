@@ -25,10 +25,9 @@ export function createToolset(tools: readonly OfferedTool[]): Toolset {
   for (const tool of tools) {
     const other = byName.get(tool.name);
     if (other) {
-      throw usageError(
-        `Two tools are named "${tool.name}": one of ${describeOrigin(other)} and one of ${describeOrigin(tool)}.`,
-        "Rename one, or remove one of the two: an expectation cannot distinguish them.",
-      );
+      const origins = `one of ${describeOrigin(other)} and one of ${describeOrigin(tool)}`;
+      const hint = "Rename one, or remove one of the two: an expectation cannot distinguish them.";
+      throw usageError(`Two tools are named "${tool.name}": ${origins}.`, hint);
     }
     byName.set(tool.name, tool);
   }
@@ -61,6 +60,7 @@ const noInput = { type: "object" };
 const maxToolDepth = maxDepth + 1;
 const maxPages = 64;
 const maxTools = 10_000;
+const listFewer = "List fewer: no model can choose from so many.";
 /** Of all pages together, as JSON. The largest lists of public servers have one hundredth of it. */
 const maxListCharacters = 16 * 1024 * 1024;
 
@@ -80,24 +80,17 @@ export async function readPages(
   let characters = 0;
   for (let { tools: found, nextCursor } = await page(); ; { tools: found, nextCursor } = await page(nextCursor)) {
     for (const entry of found) entries.push(entry);
-    if (entries.length > maxTools) {
-      throw serverError(
-        `Server "${server}" lists more than 10,000 tools.`,
-        "List fewer: no model can choose from so many.",
-      );
-    }
+    if (entries.length > maxTools) throw serverError(`Server "${server}" lists more than 10,000 tools.`, listFewer);
     characters += JSON.stringify(found).length;
     if (characters > maxListCharacters) {
-      throw serverError(
-        `The tool list of server "${server}" has more than ${maxListCharacters / 1024 / 1024} Mi characters.`,
-        "Shorten its descriptions and schemas: no context window holds so long a list.",
-      );
+      const size = `more than ${maxListCharacters / 1024 / 1024} Mi characters`;
+      const hint = "Shorten its descriptions and schemas: no context window holds so long a list.";
+      throw serverError(`The tool list of server "${server}" has ${size}.`, hint);
     }
     // Some servers send an empty cursor on the last page, and hosts stop there.
     if (nextCursor === undefined || nextCursor === "") break;
-    if (cursors.has(nextCursor)) {
+    if (cursors.has(nextCursor))
       throw endlessList(server, `tools/list repeats the cursor ${JSON.stringify(cut(nextCursor, 80))}`);
-    }
     cursors.add(nextCursor);
     if (cursors.size >= maxPages) throw endlessList(server, `tools/list has more than ${maxPages} pages`);
   }
@@ -107,37 +100,29 @@ export async function readPages(
 /** The tools of a list. Throws EvalsError for a malformed tool and for two tools with the same name. */
 export function parseTools(server: string, entries: readonly unknown[]): readonly Tool[] {
   const tools = new Map<string, Tool>();
+  const needs = "Correct the tool in the server: it needs a name and an inputSchema that is an object.";
   for (const [at, entry] of entries.entries()) {
-    const { tool, fault, hint } = readTool(
-      entry,
-      "Correct the tool in the server: it needs a name and an inputSchema that is an object.",
-    );
+    const { tool, fault, hint } = readTool(entry, needs);
     if (!tool)
       throw serverError(`Server "${server}": tool ${quoteName(entry)} (number ${at + 1} of its list) ${fault}.`, hint);
-    if (tools.has(tool.name))
-      throw serverError(
-        `Server "${server}" lists two tools named "${tool.name}".`,
-        "Rename one: a model cannot distinguish them.",
-      );
+    const repeated = `Server "${server}" lists two tools named "${tool.name}".`;
+    if (tools.has(tool.name)) throw serverError(repeated, "Rename one: a model cannot distinguish them.");
     tools.set(tool.name, tool);
   }
   return [...tools.values()];
 }
 
 function endlessList(server: string, what: string): EvalsError {
-  return serverError(
-    `The tool list of server "${server}" does not end: ${what}.`,
-    "Send no nextCursor on the last page, or use larger pages.",
-  );
+  const hint = "Send no nextCursor on the last page, or use larger pages.";
+  return serverError(`The tool list of server "${server}" does not end: ${what}.`, hint);
 }
+
+const flatten = "Make its schemas flatter: no model reads so deep a schema.";
 
 /** An entry of a list as a tool; or what is wrong with it, as a predicate, and how to fix it. */
 function readTool(entry: unknown, hint: string): { tool?: Tool; fault?: string; hint?: string } {
   if (isNestedDeeper(entry, maxToolDepth))
-    return {
-      fault: `is nested more than ${maxToolDepth} levels deep`,
-      hint: "Make its schemas flatter: no model reads so deep a schema.",
-    };
+    return { fault: `is nested more than ${maxToolDepth} levels deep`, hint: flatten };
   const parsed = toolSchema.safeParse(entry);
   if (!parsed.success) return { fault: `is malformed: ${formatIssues(parsed.error)}`, hint };
   const { _meta = {}, ...tool } = parsed.data;
@@ -162,18 +147,12 @@ export type ListFile = { items: readonly Json[]; location(path: Path): Location 
 export async function readListFile(path: string, shown = path): Promise<ListFile> {
   const { value, location } = await readParsed(path, shown, { lenient: true });
   const list = findList(value);
-  if (!list)
-    throw usageError(
-      "This is not a tool list.",
-      "Write an array of tools, { tools: [...] }, or name a baseline.",
-      location(isJsonObject(value) && "tools" in value ? ["tools"] : []),
-    );
+  if (!list) {
+    const at = location(isJsonObject(value) && "tools" in value ? ["tools"] : []);
+    throw usageError("This is not a tool list.", "Write an array of tools, { tools: [...] }, or name a baseline.", at);
+  }
   if (list.items.length > maxTools)
-    throw usageError(
-      "The list has more than 10,000 tools.",
-      "List fewer: no model can choose from so many.",
-      location(list.path),
-    );
+    throw usageError("The list has more than 10,000 tools.", listFewer, location(list.path));
   return { items: list.items, location: (inside) => location([...list.path, ...inside]) };
 }
 

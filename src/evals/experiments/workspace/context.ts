@@ -26,7 +26,7 @@ import { type Case, getMessages, plannedTrials, type Suite } from "../../base/ty
 import { joinText, type Toolset } from "../../base/types/tool.ts";
 import type { Broken, Call, Cell, Turn } from "../../base/types/trial.ts";
 import { readPackageFile } from "../../input/skills/package.ts";
-import { getSkillForm, type HostName, presentTools, restoreArguments } from "../../servers/host.ts";
+import { type HostName, hosts, presentTools, restoreArguments } from "../../servers/host.ts";
 import type { Source } from "../../servers/source.ts";
 import { breakTrial } from "./cases.ts";
 
@@ -95,7 +95,7 @@ const unjudged = "arguments and results: a keyword search finds tools, and makes
 
 function createShelf(packages: readonly SkillPackage[], host: HostName): SkillShelf {
   return {
-    form: getSkillForm(host),
+    form: hosts[host],
     listing: listingHosts.find((name) => name === host),
     packages: new Map(packages.map((skill) => [skill.name, skill])),
     read: readPackageFile,

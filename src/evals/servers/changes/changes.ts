@@ -86,12 +86,10 @@ export function listChangesByCase(before: CaseToolsets, after: CaseToolsets): To
     if (head === undefined || head === base) continue;
     getOrAdd(pairs, `${base} ${head}`, () => ({ base, head, cases: [] })).cases.push(id);
   }
-  return [...pairs.values()]
-    .map((pair) => ({
-      ...pair,
-      changes: listChanges(before.toolsets[pair.base] ?? [], after.toolsets[pair.head] ?? []),
-    }))
-    .filter(({ changes }) => changes.length > 0);
+  const lists = [...pairs.values()].map((pair) => {
+    return { ...pair, changes: listChanges(before.toolsets[pair.base] ?? [], after.toolsets[pair.head] ?? []) };
+  });
+  return lists.filter(({ changes }) => changes.length > 0);
 }
 
 /** The own tools of a baseline, each name of a server once; without skills, instructions and distractors. */

@@ -70,11 +70,9 @@ function describe({ tool, path }: ParameterLocation, aspect: string, label: stri
   return { id: `${name}${aspect}`, label: `${name}: ${label}`, tool, ...texts };
 }
 
-const editRename = ({ name }: Tool, to: string): ToolEdit => ({
-  kind: "renamed",
-  to,
-  ...describe({ tool: name, path: "" }, ":renamed", `renamed to ${formatName(to)}`),
-});
+const editRename = ({ name }: Tool, to: string): ToolEdit => {
+  return { kind: "renamed", to, ...describe({ tool: name, path: "" }, ":renamed", `renamed to ${formatName(to)}`) };
+};
 
 function editTool(kind: "added" | "removed", { name, description }: Tool): ToolEdit {
   const what = isInstructions(name) ? "instructions" : "tool";
@@ -135,9 +133,8 @@ const optional = (schema: Json): Parameter => ({ schema, required: false });
 
 function mixParameter(spot: ParameterLocation, base: Parameter, head: Parameter, choose: Choose): Parameter {
   const [before, after] = [base.schema, head.schema];
-  if (!isJsonObject(before) || !isJsonObject(after)) {
+  if (!isJsonObject(before) || !isJsonObject(after))
     return !same(base, head) && choose(editParameter(spot, "schema", format(base), format(head))) ? head : base;
-  }
   // A description at the root is compared as part of the schema.
   const described = spot.path !== "" && !same(before.description, after.description);
   const { description } =

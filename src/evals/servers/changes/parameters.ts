@@ -58,9 +58,8 @@ export function* listSchemaEffects(states: ToolStates): Iterable<ChangeEffect> {
   const [had, has] = [before.outputSchema !== undefined, after.outputSchema !== undefined];
   if (had !== has) {
     const what = `${shown} ${has ? "now has an" : "no longer has an"} outputSchema.`;
-    const impact = has
-      ? wider(what)
-      : changed(what, "breaking", "Keep the outputSchema: clients read the result by it.");
+    const fix = "Keep the outputSchema: clients read the result by it.";
+    const impact = has ? wider(what) : changed(what, "breaking", fix);
     yield { id, tool, path: has ? [tool, "outputSchema"] : [tool], ...impact };
   }
   if (!had || !has) return;
@@ -139,11 +138,9 @@ function classifyInput(difference: SchemaDifference, subject: string, states: To
 const showDefault = (value: Json | undefined) =>
   typeof value === "object" && value !== null ? JSON.stringify(value) : value === undefined ? value : showValue(value);
 
-const reworded = (keyword: string, subject: string): Impact => ({
-  kind: "wording",
-  class: "description only",
-  what: `The ${keyword} of ${subject} was reworded.`,
-});
+const reworded = (keyword: string, subject: string): Impact => {
+  return { kind: "wording", class: "description only", what: `The ${keyword} of ${subject} was reworded.` };
+};
 
 /**
  * Descriptions with a lower similarity mean something else. Measured on the tools of the Berkeley leaderboard: 2% of
@@ -177,12 +174,9 @@ function explainNewMeaning(before?: Json, after?: Json): string | undefined {
 }
 
 const wider = (what: string): Impact => ({ kind: "output-wider", class: "compatible", what });
-const changed = (what: string, known: ChangeClass, fix: string): Impact => ({
-  kind: "output",
-  class: known,
-  what,
-  fix,
-});
+const changed = (what: string, known: ChangeClass, fix: string): Impact => {
+  return { kind: "output", class: known, what, fix };
+};
 
 /**
  * Classifies a difference in a structured result. A new field is compatible even if the old schema accepted no other

@@ -41,20 +41,17 @@ function listEffectsInTool(name: string, before: JsonObject, after: JsonObject, 
     ...listAnnotationEffects(name, before, after),
     ...listWordingEffects(name, before, after),
   ];
-  const rewritten = ["inputSchema", "outputSchema", "annotations"].find(
-    (field) => !sameJson(before[field], after[field]),
-  );
+  const isRewritten = (field: string) => !sameJson(before[field], after[field]);
+  const rewritten = ["inputSchema", "outputSchema", "annotations"].find(isRewritten);
   if (effects.length > 0 || rewritten === undefined) return effects;
   const what = `The ${rewritten} of ${formatName(name)} is written differently and means the same.`;
   return [{ ...locate(name, `:${rewritten}`, rewritten), ...reworded, what }];
 }
 
 /** The tool change that an effect belongs to, and its place. */
-const locate = (name: string, aspect = "", ...path: string[]) => ({
-  id: `${formatName(name)}${aspect}`,
-  tool: name,
-  path: [name, ...path],
-});
+const locate = (name: string, aspect = "", ...path: string[]) => {
+  return { id: `${formatName(name)}${aspect}`, tool: name, path: [name, ...path] };
+};
 
 const reworded = { kind: "wording", class: "description only" } as const;
 

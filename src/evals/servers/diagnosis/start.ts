@@ -1,3 +1,4 @@
+import { parseWords } from "../../base/collections.ts";
 import { quote } from "../../base/text/text.ts";
 import type { Finding } from "../../base/types/finding.ts";
 import type { JsonObject } from "../../base/types/json.ts";
@@ -90,30 +91,23 @@ function diagnoseCommand({ folder, program, script, command, line }: LocalStart)
   };
 }
 
-/** Products that provide a program. */
-const providers: Readonly<Record<string, string>> = {
-  node: "Node.js",
-  npx: "Node.js",
-  npm: "Node.js",
-  bun: "Bun",
-  bunx: "Bun",
-  deno: "Deno",
-  uv: "uv",
-  uvx: "uv",
-  python: "Python",
-  python3: "Python",
-  pipx: "pipx",
-  docker: "Docker",
-  java: "a Java runtime",
-};
+/** Products, by the programs that they provide. */
+const providers: readonly (readonly [programs: string, product: string])[] = [
+  ["node npx npm", "Node.js"],
+  ["bun bunx", "Bun"],
+  ["deno", "Deno"],
+  ["uv uvx", "uv"],
+  ["python python3", "Python"],
+  ["pipx", "pipx"],
+  ["docker", "Docker"],
+  ["java", "a Java runtime"],
+];
 
-function diagnoseMissingProgram(
-  { searched, instead }: { searched: readonly string[]; instead?: string },
-  command: string,
-  line: string | undefined,
-): Diagnosed {
+type MissingProgram = Extract<LocalStart["program"], { kind: "missing" }>;
+
+function diagnoseMissingProgram({ searched, instead }: MissingProgram, command: string, line?: string): Diagnosed {
   const isPath = /[/\\]/.test(command);
-  const provider = Object.hasOwn(providers, command) ? providers[command] : "it";
+  const [, provider] = providers.find(([programs]) => programs.split(" ").includes(command)) ?? ["", "it"];
   const other = instead === undefined ? "" : ` On this machine it is called ${quote(instead)}.`;
   return {
     rule: "program-missing",
@@ -174,21 +168,12 @@ export function explainKnown({ fix, variables = [] }: KnownError, { notPassedOn,
 export function explainStart(start: LocalStart): { cause: string; fix: string } | undefined {
   const found = diagnoseLocalStart(start, "");
   if (!found) return undefined;
-  return {
-    cause: endings.has(found.rule) ? "" : found.message.replace(describeSilence(start), "").trim(),
-    fix: found.fix,
-  };
+  const cause = endings.has(found.rule) ? "" : found.message.replace(describeSilence(start), "").trim();
+  return { cause, fix: found.fix };
 }
 
 /** Diagnoses that say what the end of the process says already, or what is quoted of its output. */
-const endings = new Set([
-  "folder-missing",
-  "program-missing",
-  "program-not-executable",
-  "exits",
-  "silent",
-  "stdout-noise",
-]);
+const endings = parseWords("folder-missing program-missing program-not-executable exits silent stdout-noise");
 
 const describeSilence = ({ ms }: LocalStart) =>
   `The server is running, but did not answer within ${Math.round(ms / 100) / 10} s.`;
@@ -345,14 +330,10 @@ const scriptEnding = /\.(?:[cm]?[jt]s|py|rb|php|pl|sh|jar)$/i;
 const runners =
   /^(?:npx|pnpx|bunx|uvx|dnx|(?:npm (?:exec|x)|(?:pnpm|yarn) dlx|bun x|uv (?:run|tool)|pipx run|(?:docker|podman) run|go run|nix run)(?= |$))/;
 
+type CommandLine = { command: string; args?: readonly string[] | undefined };
+
 /** The program of a command line that first fetches the server, which takes long the first time; undefined for others. */
-export function findRunner({
-  command,
-  args = [],
-}: {
-  command: string;
-  args?: readonly string[] | undefined;
-}): string | undefined {
+export function findRunner({ command, args = [] }: CommandLine): string | undefined {
   // Windows starts npx through its shell: `cmd /c npx`.
   const words = [command.replace(/^.*[/\\]/, ""), ...args].map((word) => word.replace(/\.(?:cmd|exe)$/i, ""));
   const named = words.filter((word) => !/^-|^cmd$|^\/c$/i.test(word)).join(" ");
