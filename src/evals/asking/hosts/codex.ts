@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { nearest } from "../../base/text/nearest.ts";
+import { didYouMean } from "../../base/text/nearest.ts";
 import { cut } from "../../base/text/text.ts";
 import { services } from "../../base/types/endpoint.ts";
 import { messageOf, usageError } from "../../base/types/errors.ts";
@@ -43,8 +43,7 @@ export async function codex(id: string, name: string, options: HostOptions): Pro
   // It shows every definition to models of other services.
   if (!entry && isPublic) {
     const shown = known.flatMap(({ slug, visibility }) => (visibility === "hide" ? [] : [slug]));
-    const near = nearest(name, shown);
-    const hint = `${near ? `Did you mean "${near}"? ` : ""}Use one of: ${shown.join(", ")}.`;
+    const hint = [didYouMean(name, shown, undefined), `Use one of: ${shown.join(", ")}.`].filter(Boolean).join(" ");
     throw usageError(`Codex ${version} does not know the model "${name}".`, hint);
   }
   const host = describeHost(name, entry, endpoint);

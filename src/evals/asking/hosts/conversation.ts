@@ -133,11 +133,8 @@ function takeRelayed(relayed: Set<RelayedCall>, tool: string, made: Call): Execu
 function toExecution(output: ToolOutput, ms: number, { readRefusal, denial }: HostWording): Execution {
   const reason = readRefusal(output);
   if (reason !== undefined) return { status: "skipped", reason, ...(denial?.test(reason) && { denied: true }) };
-  return {
-    status: "executed",
-    result: { isError: output.isError, content: [{ type: "text", text: output.text }] },
-    ms,
-  };
+  const result = { isError: output.isError, content: [{ type: "text", text: output.text }] };
+  return { status: "executed", result, ms };
 }
 
 /** Words in a text that can be the name of a tool or skill. */
@@ -178,9 +175,7 @@ export function describeShown(
   const shownTools: Shown["tools"] = { full: [], deferred: [], named: [], hidden: [] };
   for (const name of shown) shownTools[level(name)].push(toListed(name));
   const shownSkills: Shown["skills"] = { full: [], cut: [], named: [], hidden: [] };
-  for (const { name, description } of skills) {
-    shownSkills[findListing(plain, name, plainText(description))].push(name);
-  }
+  for (const { name, description } of skills) shownSkills[findListing(plain, name, plainText(description))].push(name);
   const offered = new Set(shown);
   const added = conversation.slice(1).flatMap(({ request: { tools } }) => tools.map(({ name }) => name));
   // If deferred definitions are in every request, a search makes the provider show them.

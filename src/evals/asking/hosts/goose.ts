@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { nearest } from "../../base/text/nearest.ts";
+import { didYouMean } from "../../base/text/nearest.ts";
 import { services } from "../../base/types/endpoint.ts";
 import { usageError } from "../../base/types/errors.ts";
 import type { HostModel } from "../../base/types/model.ts";
@@ -23,9 +23,8 @@ const program = {
 export async function goose(id: string, name: string, options: HostOptions): Promise<HostModel> {
   const { env: given } = options;
   const { service, model } = parseName(id, name);
-  if (options.effort !== undefined) {
+  if (options.effort !== undefined)
     throw usageError("goose does not pass an effort on to every model.", "Leave --effort out.");
-  }
   const provider = { name: "goose", efforts: [], ...services[service] };
   const endpoint = resolveHostEndpoint(options, provider);
   const env = { ...passEnvironment(given), [provider.keyVariable]: endpoint.apiKey };
@@ -41,10 +40,10 @@ function parseName(id: string, name: string): { service: ServiceName; model: str
   const [, service = "", model = ""] = /^([^/]*)\/(.+)$/.exec(name) ?? [];
   if (Object.hasOwn(services, service)) return { service: service as ServiceName, model };
   const known = Object.keys(services);
-  const near = nearest(service || name, known);
-  const hint = `Write goose:<provider>/<model>, with one of the providers ${known.join(" and ")}.`;
+  const form = `Write goose:<provider>/<model>, with one of the providers ${known.join(" and ")}.`;
+  const hint = [didYouMean(service || name, known, undefined), form].filter(Boolean).join(" ");
   const wrong = service === "" ? "has no provider" : `has the unknown provider "${service}"`;
-  throw usageError(`The model id "${id}" ${wrong}.`, near ? `Did you mean "${near}"? ${hint}` : hint);
+  throw usageError(`The model id "${id}" ${wrong}.`, hint);
 }
 
 /** goose adds `v1` to the URL of OpenAI's API, and then chooses the API of each model as it does for users. */

@@ -1,12 +1,12 @@
 import { availableParallelism, totalmem } from "node:os";
 import { openFetch } from "../../base/network.ts";
 import { type EndpointOptions, priceUsage, resolveEndpoint } from "../../base/types/endpoint.ts";
-
 import type { HostModel } from "../../base/types/model.ts";
+import { broken } from "../../base/types/trial.ts";
 import type { Host } from "./host.ts";
 import { startPassThrough } from "./passThrough.ts";
 import { startRelay } from "./relay.ts";
-import { broken, converse } from "./run.ts";
+import { converse } from "./run.ts";
 
 export type HostOptions = EndpointOptions & {
   /** Maximum concurrent processes of a host. Default: as many as memory and processors allow. */

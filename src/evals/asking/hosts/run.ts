@@ -8,7 +8,7 @@ import { messageOf } from "../../base/types/errors.ts";
 import type { Shown } from "../../base/types/exposure.ts";
 import type { HostedTrial, HostModel, Message } from "../../base/types/model.ts";
 import { type EvalFile, leftInPackages, type SkillPackage } from "../../base/types/skill.ts";
-import { addCost, type Broken, type Cost, type Outcome, type Usage } from "../../base/types/trial.ts";
+import { addCost, type Broken, broken, type Cost, type Outcome, type Usage } from "../../base/types/trial.ts";
 import { isWithin, realPath } from "../../input/parsing/folders.ts";
 import { countsAsTurn, describeShown, readTurns, selectConversation } from "./conversation.ts";
 import type { Command, Host, TrialFolder } from "./host.ts";
@@ -153,9 +153,8 @@ function findLimit(
   const faults = earlier.length - 1 - earlier.findLastIndex(({ fault }) => !fault);
   if (faults > retries) return describeFault(earlier.at(-1), faults);
   const maxRequests = maxRequestsPerTurn * (maxTurns + maxSearches);
-  if (exchanges.length > maxRequests) {
+  if (exchanges.length > maxRequests)
     return broken("model", `${host.name} made ${maxRequests} model requests without finishing`);
-  }
   const spent = sumCost(earlier, cost);
   if (maxCostUsd === undefined || spent === "unknown" || spent < maxCostUsd) return undefined;
   return broken("budget", `one trial in ${host.name} used up the budget of $${maxCostUsd}`);
@@ -248,10 +247,6 @@ function readOutcome(host: Host, trace: Trace, offer: Offer, exit: ProgramExit):
   return { kind: "answered" };
 }
 
-export function broken(stage: Broken["stage"], message: string): Broken {
-  return { kind: "broken", stage, message };
-}
-
 /** Creates the folder of a trial, with an empty home. The caller removes it. */
 async function makeFolder(): Promise<TrialFolder> {
   // The real path, because hosts compare paths and would not recognize a temporary folder behind a link.
@@ -276,9 +271,8 @@ export async function writeProject(
   await Promise.all(skills.map((skill) => writeSkill(skill, inside(home, skill.name))));
   for (const { path, content } of files) {
     const target = inside(project, path);
-    if (configFolders.test(relative(project, target).split(sep)[0] ?? "")) {
+    if (configFolders.test(relative(project, target).split(sep)[0] ?? ""))
       throw new Error(`the case's file "${path}" would configure ${name} itself`);
-    }
     await mkdir(dirname(target), { recursive: true });
     await writeFile(target, content);
   }

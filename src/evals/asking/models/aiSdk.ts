@@ -100,17 +100,11 @@ export async function aiSdk(id: string, name: string, options: AiSdkOptions): Pr
     }
   });
   const limits = createLimits(retries, options.delay);
+  const recorded = { package: packageName, ...(base && { baseUrl: base.url.href }), maxTokens, timeoutMs, retries };
   return {
     id,
     kind: "language model",
-    settings: {
-      package: packageName,
-      ...(base && { baseUrl: base.url.href }),
-      maxTokens,
-      timeoutMs,
-      retries,
-      ...(effort !== undefined && { effort }),
-    },
+    settings: { ...recorded, ...(effort !== undefined && { effort }) },
     maxOutputTokens: maxTokens,
     deterministic: false,
     ask: (request, signal) => askRemote(request.cell, (own) => attempt(request, own), limits, signal),
@@ -144,9 +138,8 @@ async function importProvider(id: string, name: string, cwd: string) {
       const hint = missing === undefined ? "Install a version for this Node.js." : install(missing);
       throw usageError(`${packageName} cannot be loaded: ${firstLine(messageOf(error))}.`, hint);
     })) as Record<string, unknown>;
-    const factories = Object.keys(loaded).filter(
-      (key) => /^create[A-Z]/.test(key) && typeof loaded[key] === "function",
-    );
+    const isFactory = (key: string) => /^create[A-Z]/.test(key) && typeof loaded[key] === "function";
+    const factories = Object.keys(loaded).filter(isFactory);
     // Some packages have several, such as one for a search service.
     const ownName = packageName.replace(/\W/g, "").toLowerCase();
     const isOwn = (key: string) => ownName.includes(key.slice("create".length).toLowerCase());

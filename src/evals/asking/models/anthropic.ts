@@ -95,11 +95,8 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
     logLevel: "off",
     openTelemetry: false,
   } as const;
-  const client = new Anthropic({
-    ...clientOptions,
-    fetch: createServiceFetch(options.env, credentials),
-    timeout: timeoutMs,
-  });
+  const fetch = createServiceFetch(options.env, credentials);
+  const client = new Anthropic({ ...clientOptions, fetch, timeout: timeoutMs });
   const lastDay = endOfLife[name];
   if (lastDay) options.warn?.(`${id} is deprecated and will be shut down on ${lastDay}.`);
 
@@ -198,11 +195,8 @@ function addUsage(one: Record<string, unknown>, other: Record<string, unknown>):
 
 /** A tool in the service's format. `last` marks the end of the part of the prompt that the service may cache. */
 function writeTool({ description, inputSchema }: OfferedTool, name: string) {
-  const plain: ToolParam = {
-    name,
-    ...(description && { description }),
-    input_schema: { ...inputSchema, type: "object" },
-  };
+  const input_schema = { ...inputSchema, type: "object" as const };
+  const plain: ToolParam = { name, ...(description && { description }), input_schema };
   return { plain, last: { ...plain, ...cached }, deferred: { ...plain, defer_loading: true } };
 }
 
@@ -321,11 +315,7 @@ export function anthropicBatches(
           if (data) onResult(data.custom_id, readResult(data.result));
         });
       }),
-    cancel: (id, signal) =>
-      attempt(async () => {
-        await batches.cancel(id, {}, { signal });
-        return undefined;
-      }),
+    cancel: (id, signal) => attempt(() => batches.cancel(id, {}, { signal }).then(() => undefined)),
   };
 }
 

@@ -8,7 +8,7 @@ import { type CustomMessage, type CustomRequest, customReplySchema } from "../..
 import { EvalsError, exitCodes, formatIssues, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { type AskedModel, type Message, type ModelRequest, noUsage, type Reply } from "../../base/types/model.ts";
-import type { Broken, Cost, Turn } from "../../base/types/trial.ts";
+import { broken, type Cost, type Turn } from "../../base/types/trial.ts";
 import { boundArguments, boundText, cancelled } from "./remote.ts";
 
 export type CustomOptions = {
@@ -66,8 +66,6 @@ function readCost(compute: () => unknown): Cost {
     return "unknown";
   }
 }
-
-const broken = (stage: "model" | "timeout", message: string): Broken => ({ kind: "broken", stage, message });
 
 function readReply(value: unknown, turn: number, ms: number): Reply {
   const parsed = customReplySchema.safeParse(value);

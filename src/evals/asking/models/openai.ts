@@ -59,11 +59,8 @@ export function connectOpenai(options: EndpointOptions) {
     maxRetries: 0,
     logLevel: "off",
   } as const;
-  const client = new OpenAI({
-    ...clientOptions,
-    fetch: createServiceFetch(options.env, credentials),
-    timeout: timeoutMs,
-  });
+  const fetch = createServiceFetch(options.env, credentials);
+  const client = new OpenAI({ ...clientOptions, fetch, timeout: timeoutMs });
   const limits = createLimits(retries, options.delay);
   return { client, clientOptions, limits, readFault: (thrown: unknown) => readFault(thrown, timeoutMs), ...endpoint };
 }
@@ -138,9 +135,8 @@ function writeTool({ description, inputSchema }: OfferedTool, name: string): Cha
 }
 
 function messageParams(message: Message): ChatCompletionMessageParam[] {
-  if (message.role === "results") {
+  if (message.role === "results")
     return message.results.map(({ callId, text }) => ({ role: "tool", tool_call_id: callId, content: text }));
-  }
   if (message.role !== "assistant") return [{ role: message.role, content: message.content }];
   const { native, content } = message;
   return [native ? (native as ChatCompletionAssistantMessageParam) : { role: "assistant", content }];
@@ -239,11 +235,7 @@ export function openaiBatches(
         }
         return undefined;
       }),
-    cancel: (id, signal) =>
-      attempt(async () => {
-        await client.batches.cancel(id, { signal });
-        return undefined;
-      }),
+    cancel: (id, signal) => attempt(() => client.batches.cancel(id, { signal }).then(() => undefined)),
   };
 }
 

@@ -120,9 +120,8 @@ function toolParams({ tools, deferred }: ModelRequest, functions: ReadonlyMap<st
 }
 
 function inputItems(message: Message): ResponseInputItem[] {
-  if (message.role === "results") {
+  if (message.role === "results")
     return message.results.map(({ callId, text }) => ({ type: "function_call_output", call_id: callId, output: text }));
-  }
   // Sent back unchanged, because reasoning and searches belong to the calls that follow them.
   if (message.role === "assistant" && Array.isArray(message.native)) return message.native as ResponseInputItem[];
   return [{ role: message.role, content: message.content }];

@@ -16,7 +16,7 @@ import {
   toBroken,
   transientFault,
 } from "../../base/types/model.ts";
-import { addUsage, type Broken, type Call, type ToolSearch, type Usage } from "../../base/types/trial.ts";
+import { addUsage, broken, type Call, type ToolSearch, type Usage } from "../../base/types/trial.ts";
 import { numberCalls, type ReceivedReply, readQuery } from "../protocols/protocol.ts";
 import { Pacer, type Report, realClock } from "./pacer.ts";
 import type { WireNames } from "./wireNames.ts";
@@ -55,6 +55,7 @@ export async function askRemote(
   const startedAt = performance.now();
   const { pacer } = limits;
   let lost: Usage | undefined;
+  const withLost = (reply: Reply): Reply => ({ ...reply, ...(lost && { lost }) });
   let resent = 0;
   // One controller per request, because an SDK that leaves listeners behind would fill up the run's signal.
   const own = new AbortController();
@@ -66,25 +67,19 @@ export async function askRemote(
       const answersBefore = pacer.answers;
       const make = () => attempt(own.signal);
       const result = await pacer.send(own.signal, make, (one) => readReport(one, made, pacer, `${suite}/${id}`));
-      if (signal.aborted) return { ...cancelled, ...(lost && { lost }) };
+      if (signal.aborted) return withLost(cancelled);
       if (!result) {
         // The trial runs again when the run is resumed. Without any attempt it counts as cancelled, and need not be recorded.
         const message = boundMessage(`not asked again: the model was stopped after: ${pacer.stopped ?? ""}`);
-        return {
-          kind: "broken",
-          stage: total > 1 ? "model" : "cancelled",
-          message,
-          again: true,
-          ...(lost && { lost }),
-        };
+        return withLost({ ...broken(total > 1 ? "model" : "cancelled", message), again: true });
       }
       if (result.kind === "turn") {
         const turn = { ...result.turn, ms: performance.now() - startedAt, ...(resent > 0 && { resent }) };
-        return { kind: "turn", turn, native: result.native, ...(lost && { lost }) };
+        return withLost({ kind: "turn", turn, native: result.native });
       }
       if (result.usage) lost = addUsage(lost, result.usage);
-      if (pacer.stopped !== undefined) return { ...toBroken(result, total), again: true, ...(lost && { lost }) };
-      if (!isRetried(result, made, limits.retries)) return { ...toBroken(result, total), ...(lost && { lost }) };
+      if (pacer.stopped !== undefined) return withLost({ ...toBroken(result, total), again: true });
+      if (!isRetried(result, made, limits.retries)) return withLost(toBroken(result, total));
       if (!isTurnedAway(result)) resent++;
       await limits.delay(waitMs(result, made), own.signal);
       // Being throttled while other requests are answered is not a failure: requests are sent at the rate that is granted.
@@ -92,8 +87,7 @@ export async function askRemote(
       if (!isCrowded || total > maxThrottled) made++;
     }
   } catch (thrown) {
-    const message = boundMessage(`the request could not be made: ${messageOf(thrown)}`);
-    return { kind: "broken", stage: "model", message };
+    return broken("model", boundMessage(`the request could not be made: ${messageOf(thrown)}`));
   } finally {
     signal.removeEventListener("abort", abort);
   }
@@ -132,12 +126,11 @@ function readReport(attempt: Attempt, made: number, { answers }: Pacer, about: s
   if (isTransient || isFirst) return { kind: "failed", message };
   // A part of the request that is at fault is that of one suite or case; "no credit left" names none.
   const isOfAll = status !== undefined && status !== tooLarge && !requestPart.test(message);
-  return isOfAll
-    ? { kind: "rejected", message: message.replace(/ \(request \S+\)$/, ""), about }
-    : { kind: "answered" };
+  if (!isOfAll) return { kind: "answered" };
+  return { kind: "rejected", message: message.replace(/ \(request \S+\)$/, ""), about };
 }
 
-export const cancelled: Broken = { kind: "broken", stage: "cancelled", message: "the request was cancelled" };
+export const cancelled = broken("cancelled", "the request was cancelled");
 
 function waitMs({ retryAfterMs }: Fault, made: number): number {
   return Math.min(retryAfterMs ?? Math.min(500 * 2 ** (made - 1), 8_000), maxWaitMs);

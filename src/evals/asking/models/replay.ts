@@ -1,6 +1,6 @@
 import { usageError } from "../../base/types/errors.ts";
 import { type AskedModel, judgedByTools, type ModelRequest, type Reply } from "../../base/types/model.ts";
-import type { Cell, Outcome, Trial, Turn } from "../../base/types/trial.ts";
+import { broken, type Cell, type Outcome, type Trial, type Turn } from "../../base/types/trial.ts";
 import { cancelled } from "./remote.ts";
 
 export type ReplayOptions = {
@@ -55,12 +55,7 @@ export async function replay(id: string, name: string, options: ReplayOptions): 
 function findReply(row: Recorded | undefined, request: ModelRequest): Reply {
   const { cell, turn: number, loader } = request;
   const other = row && number === 1 ? findDifference(row, request) : undefined;
-  if (other)
-    return {
-      kind: "broken",
-      stage: "setup",
-      message: `recorded with ${other} than now: ask a model again, without replay:`,
-    };
+  if (other) return broken("setup", `recorded with ${other} than now: ask a model again, without replay:`);
   const recorded = row?.turns[number - 1];
   if (recorded) {
     const calls = recorded.calls.map(({ execution, ...call }) => call);
@@ -70,7 +65,7 @@ function findReply(row: Recorded | undefined, request: ModelRequest): Reply {
   }
   if (row?.outcome.kind === "broken") return row.outcome;
   const where = `${cell.suite}, case ${cell.case}, ${cell.arm}, trial ${cell.trial}`;
-  return { kind: "broken", stage: "model", message: `not recorded: turn ${number} of ${where}` };
+  return broken("model", `not recorded: turn ${number} of ${where}`);
 }
 
 /** What a recorded reply was given to, if not to this request. The key of a list of tools holds its hash. */

@@ -77,12 +77,8 @@ const textsOf = (content: readonly { type: string; text: string }[]) =>
 
 function toOutput({ tool_use_id, content, is_error }: z.infer<typeof block>): ToolOutput {
   const found = content.flatMap(({ type, tool_name }) => (type === "tool_reference" ? [tool_name] : []));
-  return {
-    callId: tool_use_id,
-    text: textsOf(content).join("\n"),
-    isError: is_error,
-    ...(found.length > 0 && { found }),
-  };
+  const output = { callId: tool_use_id, text: textsOf(content).join("\n"), isError: is_error };
+  return { ...output, ...(found.length > 0 && { found }) };
 }
 
 const anyObject = z.looseObject({}).transform((value) => value as JsonObject);
@@ -105,9 +101,7 @@ function assembleMessage(events: readonly z.infer<typeof event>[]): { body: Json
   const blocks = new Map<number, { block: JsonObject; json: string }>();
   let { usage = {}, stop_reason = null } = start;
   for (const { type, index, content_block, delta, usage: more = {} } of events) {
-    if (type === "content_block_start" && content_block) {
-      blocks.set(index, { block: content_block, json: "" });
-    }
+    if (type === "content_block_start" && content_block) blocks.set(index, { block: content_block, json: "" });
     const known = blocks.get(index);
     if (type === "content_block_delta" && known && delta) {
       for (const key of ["text", "thinking", "signature"])
@@ -174,9 +168,8 @@ export function readMessage(body: unknown): ReceivedReply | Fault {
       const found = "tool_references" in one.content ? one.content.tool_references : [];
       answered.push({ callId: one.tool_use_id, text: "", isError: false, found: found.map((tool) => tool.tool_name) });
       // A search with an invalid query found nothing.
-      if ("error_code" in one.content && one.content.error_code !== "invalid_tool_input") {
+      if ("error_code" in one.content && one.content.error_code !== "invalid_tool_input")
         failedSearch = transientFault(`the tool search of the API failed: ${one.content.error_code}`);
-      }
     }
   }
   const own = calls.filter(({ role }) => role !== "search").length;

@@ -1,4 +1,4 @@
-import { createFetch } from "../../base/network.ts";
+import { createFetch, type Fetch } from "../../base/network.ts";
 import { cut } from "../../base/text/text.ts";
 import { withoutSecrets } from "../../base/types/endpoint.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
@@ -8,20 +8,15 @@ import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.
  * words of other forms. A 404 names the URL that was asked, since a wrong base URL is its usual cause, and a 401 where the
  * `credentials` came from. Redirects are refusals: a key must not follow one to another host.
  */
-export function createServiceFetch(
-  env: Readonly<Record<string, string | undefined>>,
-  credentials?: string,
-): ReturnType<typeof createFetch> {
+export function createServiceFetch(env: Parameters<typeof createFetch>[0], credentials?: string): Fetch {
   const fetch = createFetch(env);
   return async (url, init) => {
     const response = await fetch(url, init);
     const { status, headers } = response;
     if (status < 300) return response;
     const asked = String(url);
-    const isRedirect = status < 400;
-    const refusal = isRedirect
-      ? readRedirect(headers.get("location") ?? "", asked)
-      : readRefusal(await response.text());
+    const target = status < 400 ? (headers.get("location") ?? "") : undefined;
+    const refusal = target === undefined ? readRefusal(await response.text()) : readRedirect(target, asked);
     const isLost = status === 404 || status === 405;
     const source = status === 401 && credentials ? `; check ${credentials}` : "";
     const more = isLost ? ` (asked for ${withoutSecrets(asked)}${hintVersion(asked)})` : source;
@@ -113,9 +108,7 @@ export function findRefusal(value: Json | undefined): Refusal | undefined {
 }
 
 /** Gateways pass on the body of a provider as a text. */
-function readNested(text: string): Refusal {
-  return /^\s*[[{]/.test(text) ? readRefusal(text) : { message: text };
-}
+const readNested = (text: string) => (/^\s*[[{]/.test(text) ? readRefusal(text) : { message: text });
 
 /** Which fields a service of Google refuses, in the details of its error. */
 function listViolations(details: readonly JsonObject[]): string[] {

@@ -106,14 +106,9 @@ function define(name: string, { description, defer_loading }: z.infer<typeof sin
 }
 
 function toOutput({ call_id, output, type, tools: found }: z.infer<typeof item>): ToolOutput {
-  const isSearch = type === "tool_search_output";
+  const text = output.map((one) => one.text).join("\n");
   const names = listTools(found, joinName).map(({ name }) => name);
-  return {
-    callId: call_id,
-    text: output.map((one) => one.text).join("\n"),
-    isError: false,
-    ...(isSearch && { found: names }),
-  };
+  return { callId: call_id, text, isError: false, ...(type === "tool_search_output" && { found: names }) };
 }
 
 const anyObject = z.custom<JsonObject>(isJsonObject);

@@ -138,11 +138,9 @@ export function listWorkspace(files: readonly EvalFile[], turns: readonly Turn[]
 export function compileFiles(
   expected: JsonObject = {},
 ): (list: () => readonly EvalFile[], judge: Judge) => Assertion[] {
-  const tests = Object.entries(expected).map(([path, value]) => ({
-    path,
-    key: toInnerPath(path),
-    test: compileMatcher(value),
-  }));
+  const tests = Object.entries(expected).map(([path, value]) => {
+    return { path, key: toInnerPath(path), test: compileMatcher(value) };
+  });
   return (list, judge) => {
     if (tests.length === 0) return [];
     const texts = new Map(list().map(({ path, content }) => [path, content]));

@@ -118,11 +118,9 @@ function compileArgs(expected: ExpectedCall, mode: ArgsMode) {
     const validity = typeof validate === "function" ? validate(given, "args") : undefined;
     if (validity?.kind === "invalid" && !wasAccepted(call)) {
       const failed = { what: "args (schema)", met: "no" as const, why: validity.why };
-      const [fault, ...furtherFaults] = (validity.faults ?? []).map(({ member: parameter, kind }) => ({
-        tool,
-        parameter,
-        kind,
-      }));
+      const [fault, ...furtherFaults] = (validity.faults ?? []).map(({ member: parameter, kind }) => {
+        return { tool, parameter, kind };
+      });
       const faults = { ...(fault && { fault }), ...(furtherFaults.length > 0 && { furtherFaults }) };
       return { selection: "malformed-arguments", checks: [{ ...failed, ...faults }] };
     }

@@ -39,9 +39,8 @@ export function listExpectedTools(one: Pick<Case, "expect" | "turns">): readonly
 
 /** The skills that an expectation requires or forbids; undefined if it is not about skills. */
 export function readSkillExpectation(expectation: Expectation | undefined): AboutSkills | undefined {
-  if (expectation?.kind === "skill") {
+  if (expectation?.kind === "skill")
     return { wanted: expectation.skill === "none" ? [] : [expectation.skill], unwanted: "others" };
-  }
   const prefix = skillEntryName("");
   const unwanted = (expectation?.avoid ?? []).flatMap((name) =>
     name.startsWith(prefix) ? [name.slice(prefix.length)] : [],
@@ -55,12 +54,10 @@ export function labelCalls(calls: readonly Call[], find: FindTool, separator = "
   return calls.map(({ tool, inner }) => find(tool, inner)?.tool.name ?? `${tool} (unknown)`).join(separator);
 }
 
+type LabeledCase = Pick<Case, "expect" | "turns" | "expectedBehavior">;
+
 /** The label of a case in the confusion table: that of its expectation, or those of its user turns in order. */
-export function labelCase({
-  expect,
-  turns = [],
-  expectedBehavior,
-}: Pick<Case, "expect" | "turns" | "expectedBehavior">) {
+export function labelCase({ expect, turns = [], expectedBehavior }: LabeledCase) {
   const ofTurns = turns.flatMap((one) => (one.expect ? [labelExpectation(one.expect)] : []));
   const ofCase = expect || (ofTurns.length === 0 && expectedBehavior) ? [labelExpectation(expect)] : [];
   return [...ofTurns, ...ofCase].join(" > ");
@@ -74,10 +71,8 @@ export function joinScores(parts: readonly PartScore[]): Omit<Score, "grade" | "
   const of = (grade: Score["grade"]) => parts.find(({ score }) => score.grade === grade)?.score;
   const passed = parts.find(({ score }) => score.selection === "right-tool")?.score;
   const decisive = of("fail") ?? of("not-gradable") ?? passed ?? parts[0]?.score;
-  const collect = (list: (score: Score) => readonly string[] | undefined) => [
-    ...new Set(parts.flatMap(({ score }) => list(score) ?? [])),
-  ];
-  const [unchecked, skills] = [collect((score) => score.unchecked), collect((score) => score.skills)];
+  const collect = (key: "unchecked" | "skills") => [...new Set(parts.flatMap(({ score }) => score[key] ?? []))];
+  const [unchecked, skills] = [collect("unchecked"), collect("skills")];
   const discovery = decisive?.discovery ?? parts.find(({ score }) => score.discovery)?.score.discovery;
   return {
     selection: decisive?.selection ?? "no-call",

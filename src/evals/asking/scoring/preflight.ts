@@ -138,12 +138,10 @@ function checkNames(
 /** A call of a dispatcher counts as one of the tool inside, and a search as none. */
 function warnOfDispatchers(expected: readonly string[], dispatch: Case["dispatch"]): CaseProblem[] {
   const own = [...new Set(expected)].filter((name) => dispatch && Object.hasOwn(dispatch, name));
-  return own.map((name) =>
-    warning(
-      `expected tool "${name}" is under "dispatch": a call of it counts as the tool that it calls.`,
-      "Expect the tool inside, or remove the dispatcher.",
-    ),
-  );
+  return own.map((name) => {
+    const message = `expected tool "${name}" is under "dispatch": a call of it counts as the tool that it calls.`;
+    return warning(message, "Expect the tool inside, or remove the dispatcher.");
+  });
 }
 
 function checkSkill(skill: string, { tools }: Toolset): CaseProblem[] {

@@ -187,11 +187,8 @@ export function createConversation(
   const access = { readable: gradesMoreThanLoading(one), writable: isWritable(one) };
   const entries = orderTools(toolset.tools.filter(isSkill), orderSeed);
   const instructions = renderInstructions(listInstructions(toolset.tools));
-  const offer = offerSkills(entries, skills?.form ?? "skill-tool", {
-    files: files.map(({ path }) => path),
-    ...access,
-    listing: skills?.listing,
-  });
+  const shelf = { files: files.map(({ path }) => path), ...access, listing: skills?.listing };
+  const offer = offerSkills(entries, skills?.form ?? "skill-tool", shelf);
   const readDispatch = createDispatchReader(one.dispatch, one.expect, toolset);
   const offered = new Set(offer.catalog?.map(({ name }) => name));
   const library = createLibrary(skills ?? noSkills, offered, files, access);
@@ -215,16 +212,15 @@ export function createConversation(
     };
   };
   const first = show(toolset);
+  // Services refuse messages of white space alone.
+  const messages = getMessages(one, cell.trial).filter(({ content }) => content.trim() !== "");
+  const prompt = [instructions, first.search?.prompt, offer.prompt].filter(Boolean).join("\n\n");
   return {
     ...first,
     cell,
     seed: orderSeed,
     model,
-    messages: addPrompt(
-      // Services refuse messages of white space alone.
-      getMessages(one, cell.trial).filter(({ content }) => content.trim() !== ""),
-      [instructions, first.search?.prompt, offer.prompt].filter(Boolean).join("\n\n"),
-    ),
+    messages: addPrompt(messages, prompt),
     ...(offer.catalog && { catalog: offer.catalog }),
     showAgain: (tools) => show(createToolset(tools)),
     ...(one.turns && { followUps: one.turns.slice(1).map(({ content }) => content) }),
@@ -283,11 +279,9 @@ const noSkills: Pick<SkillShelf, "packages" | "read"> = {
 
 /** The instructions that servers give, sorted by server. */
 function listInstructions(tools: readonly OfferedTool[]): HostedTrial["instructions"] {
-  return tools
-    .flatMap(({ origin, server, description = "" }) =>
-      origin === "instructions" && description !== "" ? [{ server, text: description }] : [],
-    )
-    .sort((a, b) => (a.server < b.server ? -1 : 1));
+  const given = tools.filter(({ origin, description }) => origin === "instructions" && description);
+  const texts = given.map(({ server, description: text = "" }) => ({ server, text }));
+  return texts.sort((a, b) => (a.server < b.server ? -1 : 1));
 }
 
 /** The prompt section in which hosts show the instructions of servers; empty without any. */
@@ -308,12 +302,9 @@ function gradesMoreThanLoading(one: Case): boolean {
 }
 
 /** The package of an entry, with the arm's description. For a package that was removed, only name and description. */
-function toPackage(
-  { name, description = "" }: OfferedTool,
-  packages: SkillShelf["packages"] = new Map(),
-): SkillPackage {
+function toPackage({ name, description = "" }: OfferedTool, packages?: SkillShelf["packages"]): SkillPackage {
   const skill = name.slice(skillEntryName("").length);
-  const known = packages.get(skill);
+  const known = packages?.get(skill);
   if (known) return { ...known, description };
   const document = { frontMatter: {}, locations: {}, body: "", bodyLine: 1, steps: [], never: [], references: [] };
   return { name: skill, folder: skill, description, dir: "", file: "", level: "named", document, hash: "" };

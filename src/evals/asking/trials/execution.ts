@@ -12,7 +12,7 @@ import {
   type ToolServer,
   type Toolset,
 } from "../../base/types/tool.ts";
-import type { Broken, Call, Execution, ListChange } from "../../base/types/trial.ts";
+import { type Broken, broken, type Call, type Execution, type ListChange } from "../../base/types/trial.ts";
 import type { AnswerByMock } from "../scoring/matchers.ts";
 import { executable } from "../scoring/tools.ts";
 
@@ -134,13 +134,9 @@ export function createExecutor(toolset: Toolset, settings: ExecutorSettings): Ex
 const isOwn = ({ origin }: OfferedTool) => origin === "server";
 
 /** What a server lists now, where it listed `before`. Throws EvalsError. */
-async function listAgain(
-  server: ToolServer,
-  [first]: readonly OfferedTool[],
-  signal: AbortSignal,
-): Promise<OfferedTool[]> {
+async function listAgain(server: ToolServer, [first]: readonly OfferedTool[], signal: AbortSignal) {
   const name = first?.server ?? server.name;
-  return (await server.list(signal)).map((tool) => ({ server: name, ...tool, origin: "server" }));
+  return (await server.list(signal)).map((tool): OfferedTool => ({ server: name, ...tool, origin: "server" }));
 }
 
 const isSame = (one: OfferedTool, other: OfferedTool) => sameJson(one as unknown as Json, other as unknown as Json);
@@ -169,11 +165,10 @@ function updateTools(
 /** Of all results of one trial, as JSON: the record of a run holds them all. */
 const maxTrialCharacters = 16 * 1024 * 1024;
 
-const tooMuch = (whose: string, most: number, tool: string): Broken => ({
-  kind: "broken",
-  stage: "server",
-  message: `The results of ${whose} have more than ${most / 1024 / 1024} Mi characters together, with that of "${tool}"`,
-});
+function tooMuch(whose: string, most: number, tool: string): Broken {
+  const size = `more than ${most / 1024 / 1024} Mi characters together`;
+  return broken("server", `The results of ${whose} have ${size}, with that of "${tool}"`);
+}
 
 /** A call that is not executed. */
 export const createSkip = (reason: string): Execution => ({ status: "skipped", reason });
@@ -222,7 +217,7 @@ type Open = (signal: AbortSignal) => Promise<ToolServer>;
 /** After this many consecutive failed starts, a server is not restarted: trials that need it break immediately. */
 const maxFailures = 3;
 
-const toBroken = (thrown: unknown): Broken => ({ kind: "broken", stage: "server", message: messageOf(thrown) });
+const toBroken = (thrown: unknown) => broken("server", messageOf(thrown));
 
 /**
  * One process for the whole run, restarted when it dies. Once it lists other tools than at the start (`tools`), it shows what

@@ -45,13 +45,7 @@ export function isBatched({ case: one, exposure, unavailable }: PlannedCase, mod
  * One trial to run. `orderSeed` seeds the order of its tools. `isRepeatable`: requested by a design, which asks again
  * when the reply is a copy of an earlier one.
  */
-export type PlannedCell = {
-  planned: PlannedCase;
-  model: Model;
-  cell: Cell;
-  orderSeed: number;
-  isRepeatable?: boolean;
-};
+export type PlannedCell = { planned: PlannedCase; model: Model; cell: Cell; orderSeed: number; isRepeatable?: boolean };
 
 /**
  * Generates every cell of a run lazily. The first trial of all cases comes before the second of any, so that model
@@ -253,9 +247,7 @@ export function countRequests(
   };
 }
 
-function factorial(n: number): number {
-  return n < 2 ? 1 : n * factorial(n - 1);
-}
+const factorial = (n: number): number => (n < 2 ? 1 : n * factorial(n - 1));
 
 /** One part of a run. `index` counts from 1 to `count`. */
 export type Shard = { index: number; count: number };
@@ -293,9 +285,8 @@ const key = (...parts: readonly string[]) => JSON.stringify(parts);
  * depends on all previous ones.
  */
 export function assignShards({ suites, models }: RunManifest, count: number): ShardAssignment {
-  const cases = new Map(
-    suites.flatMap(({ name, cases }) => cases.map(({ id }) => key(name, id))).map((id, at) => [id, at]),
-  );
+  const ids = suites.flatMap(({ name, cases }) => cases.map(({ id }) => key(name, id)));
+  const cases = new Map(ids.map((id, at) => [id, at]));
   const designed = suites.flatMap(({ name, checks = [] }) => checks.map((plan) => ({ name, plan })));
   const locations = new Map(designed.map(({ name, plan }, at) => [key(name, plan.model), at]));
   const nights = new Set<string>();

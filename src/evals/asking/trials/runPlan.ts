@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { schedule } from "../../base/collections.ts";
 import { EvalsError, messageOf } from "../../base/types/errors.ts";
-import { cellKey, type Trial } from "../../base/types/trial.ts";
+import { broken, cellKey, type Trial } from "../../base/types/trial.ts";
 import type { SpendingLimits } from "./limits.ts";
 import type { PlannedCell } from "./plan.ts";
 import type { Asker } from "./runTrial.ts";
@@ -45,8 +45,8 @@ export async function runPlan(
   signal: AbortSignal,
 ): Promise<PlanEnd> {
   const stop = new AbortController();
-  const broken = new AbortController();
-  const trialSignal = AbortSignal.any([signal, broken.signal]);
+  const failing = new AbortController();
+  const trialSignal = AbortSignal.any([signal, failing.signal]);
   const anyStop = AbortSignal.any([signal, stop.signal]);
   let failure: { error: unknown } | undefined;
   const { limits } = options;
@@ -63,7 +63,7 @@ export async function runPlan(
     } catch (error) {
       failure ??= { error };
       stop.abort();
-      broken.abort();
+      failing.abort();
     }
   };
 
@@ -117,9 +117,9 @@ async function recordOrBreak(trial: Trial, record: RunPlanOptions["record"]): Pr
     if (error instanceof EvalsError) throw error;
     const message = `the trial cannot be recorded: ${messageOf(error)}`;
     const { verdict: _, turns, ...rest } = trial;
-    const broken: Trial = { ...rest, turns: [], outcome: { kind: "broken", stage: "model", message } };
-    await record(broken);
-    return broken;
+    const unrecorded: Trial = { ...rest, turns: [], outcome: broken("model", message) };
+    await record(unrecorded);
+    return unrecorded;
   }
 }
 

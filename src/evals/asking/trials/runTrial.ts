@@ -1,7 +1,15 @@
 import { excerpt } from "../../base/text/text.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import type { HostModel } from "../../base/types/model.ts";
-import { addCost, type Broken, type Judging, type Score, type Trial, type Turn } from "../../base/types/trial.ts";
+import {
+  addCost,
+  type Broken,
+  broken,
+  type Judging,
+  type Score,
+  type Trial,
+  type Turn,
+} from "../../base/types/trial.ts";
 import { createDispatchReader, listDispatchedTools, readDispatchedTurns } from "../scoring/dispatch.ts";
 import { compileMocks } from "../scoring/matchers.ts";
 import { converse, createConversation, createHostedTrial, findUnfit, type Presenter } from "./conversation.ts";
@@ -91,16 +99,10 @@ export async function runTrial(plannedCell: PlannedCell, context: TrialContext, 
   };
 }
 
-const stoppedUnjudged: Broken = {
-  kind: "broken",
-  stage: "cancelled",
-  message: "the run was stopped before the answer was judged",
-};
+const stoppedUnjudged = broken("cancelled", "the run was stopped before the answer was judged");
 
-function breakOn(what: string, thrown: unknown): Broken {
-  const message = excerpt(`${what} failed in the harness: ${messageOf(thrown)}`, 2_000);
-  return { kind: "broken", stage: "model", message };
-}
+const breakOn = (what: string, thrown: unknown) =>
+  broken("model", excerpt(`${what} failed in the harness: ${messageOf(thrown)}`, 2_000));
 
 async function grade(
   plannedCell: PlannedCell,
@@ -138,7 +140,7 @@ async function answer(plannedCell: PlannedCell, context: TrialContext, signal: A
   });
   try {
     const refused = "converse" in model ? findUnfit(model, plannedCell.planned.case) : undefined;
-    if (refused !== undefined) return { outcome: { kind: "broken", stage: "setup", message: refused }, turns: [] };
+    if (refused !== undefined) return { outcome: broken("setup", refused), turns: [] };
     if (!("converse" in model))
       return await converse(createConversation({ ...plannedCell, model }, context, executor), signal);
     const hosted = await model.converse(createHostedTrial(plannedCell, context.skills(plannedCell), executor), signal);

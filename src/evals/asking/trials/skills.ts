@@ -36,10 +36,8 @@ export function offerSkills(
   form: SkillForm,
   { files, readable, writable = false, listing }: OfferOptions,
 ): CatalogOffer {
-  const skills = shortenList(
-    entries.map((entry) => ({ name: skillName(entry), description: entry.description ?? "" })),
-    listing,
-  );
+  const given = entries.map((entry) => ({ name: skillName(entry), description: entry.description ?? "" }));
+  const skills = shortenList(given, listing);
   const reads = files.length > 0 || writable || (skills.length > 0 && (readable || form === "available-skills"));
   const list = files.map((file) => `- ${shelf.project}/${file}`).join("\n");
   const prompts = [
@@ -87,15 +85,12 @@ function renderCatalog(skills: readonly { name: string; description: string }[],
   return ["<available_skills>", ...list, "</available_skills>", "", how].join("\n");
 }
 
-function escapeTags(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-}
+const escapeTags = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 /** Creates a tool of the harness itself, which every host shows unchanged. `parameters`: descriptions by name. */
 function createOwnTool(name: string, description: string, parameters: Readonly<Record<string, string>>): OfferedTool {
-  const properties = Object.fromEntries(
-    Object.entries(parameters).map(([parameter, meaning]) => [parameter, { type: "string", description: meaning }]),
-  );
+  const typed = Object.entries(parameters).map(([key, description]) => [key, { type: "string", description }]);
+  const properties = Object.fromEntries(typed);
   const inputSchema = { type: "object", properties, required: Object.keys(parameters), additionalProperties: false };
   const annotations = { readOnlyHint: name !== skillTools.write };
   return { name, description, inputSchema, server: "skills", origin: "static", annotations };

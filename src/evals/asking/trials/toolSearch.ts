@@ -76,9 +76,8 @@ export class TrialSearch {
   answer({ tool, arguments: args }: Call): { execution: Execution; search: ToolSearch } | undefined {
     if (tool !== searchToolName || this.prompt === "") return undefined;
     const { query, max_results: wanted } = isJsonObject(args) ? args : {};
-    if (typeof query !== "string" || query.trim() === "") {
+    if (typeof query !== "string" || query.trim() === "")
       return { execution: createTextResult("Give a query, a text.", true), search: { query: "", found: [] } };
-    }
     const limit = typeof wanted === "number" && wanted >= 1 ? Math.min(Math.floor(wanted), limits.most) : limits.usual;
     const found = this.index.rank(query, limit);
     if (found.kind === "refused")
@@ -87,10 +86,8 @@ export class TrialSearch {
     for (const one of tools) if (!this.#names.has(one.name)) this.#loaded.push(one);
     for (const { name } of tools) this.#names.add(name);
     const names = tools.map(({ name }) => name);
-    const text =
-      names.length > 0
-        ? `Loaded, and can be called now:\n${names.map((name) => `- ${name}`).join("\n")}`
-        : "No tool was found. Search with other words.";
+    const loaded = `Loaded, and can be called now:\n${names.map((name) => `- ${name}`).join("\n")}`;
+    const text = names.length > 0 ? loaded : "No tool was found. Search with other words.";
     return { execution: createTextResult(text), search: { query, found: names } };
   }
 }

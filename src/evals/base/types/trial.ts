@@ -138,6 +138,11 @@ const brokenSchema = z.object({
 });
 export type Broken = z.infer<typeof brokenSchema>;
 
+/** A trial that broke at this stage, and why. */
+export function broken(stage: Broken["stage"], message: string): Broken {
+  return { kind: "broken", stage, message };
+}
+
 const outcomeSchema = z.discriminatedUnion("kind", [z.object({ kind: z.literal("answered") }), brokenSchema]);
 export type Outcome = z.infer<typeof outcomeSchema>;
 

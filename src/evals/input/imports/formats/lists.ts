@@ -96,11 +96,9 @@ const mcpEvals = createListFormat({
   isId: false,
   keys: ["description", "expected_result"],
   lost: "the scores from 1 to 5: a judge decides whether the sentence is met",
-  read: ({ expected_result: expected }) => ({
-    content: { maxTurns: 8 },
-    sentences: [asText(expected) ?? ""],
-    otherwise: gradedByNothing,
-  }),
+  read: ({ expected_result: expected }) => {
+    return { content: { maxTurns: 8 }, sentences: [asText(expected) ?? ""], otherwise: gradedByNothing };
+  },
 });
 
 /** In code, an evaluation of mcp-evals is `grade(model, "query")`, which expects nothing. */
