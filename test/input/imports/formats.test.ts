@@ -290,6 +290,20 @@ describe("a test of promptfoo that is left out", () => {
     expect([kept, left]).toEqual([[], [`promptfooconfig.yaml:3 ${reason}`]]);
   });
 
+  it("is not in a file of YAML or JSON beside it, which is read", async () => {
+    const test = (q: string) =>
+      JSON.stringify([{ vars: { q }, assert: [{ type: "trajectory:tool-used", value: "a" }] }]);
+    const config = (tests: string) => `prompts: ["{{q}}"]\ntests: ${tests}\n`;
+    const { kept, left } = await importFiles({
+      "promptfooconfig.yaml": config("file://cases/one.json"),
+      "cases/one.json": test("One?"),
+      "promptfoo.two.yaml": config("[cases/two.yaml, file://three.csv, file://../four.json]"),
+      "cases/two.yaml": test("Two?"),
+    });
+    expect(kept.map(({ input }) => input)).toEqual(["Two?", "One?"]);
+    expect(left).toEqual(["promptfoo.two.yaml:2 tests of another file", "promptfoo.two.yaml:2 tests of another file"]);
+  });
+
   it("is named where all tests are in another file", async () => {
     const tests = "tests: { path: file://tests.py, config: {} }";
     const { losses } = await importFiles({ "promptfooconfig.yaml": `prompts: ["{{q}}"] # of promptfoo\n${tests}\n` });

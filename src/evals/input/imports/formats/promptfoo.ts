@@ -1,8 +1,11 @@
-import { dirname } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { cut } from "../../../base/text/text.ts";
-import { getAtPath, isJsonObject, type Json, type JsonObject, type Path, readWhole } from "../../../base/types/json.ts";
+import type { Location } from "../../../base/types/errors.ts";
+import { getAtPath, isJsonObject, type Json, type JsonObject, readWhole } from "../../../base/types/json.ts";
 import { type CaseFile, type ServerSpec, serverFileSchema } from "../../../base/types/suiteFile.ts";
+import { readConfined } from "../../parsing/folders.ts";
 import type { ParsedFile } from "../../parsing/json.ts";
+import { maxBytes } from "../../parsing/read.ts";
 import {
   asList,
   asObject,
@@ -19,6 +22,7 @@ import {
   parseData,
   pickSkill,
   readTexts,
+  type SourceFile,
   showValue,
   toLiteralArgs,
 } from "./format.ts";
@@ -31,20 +35,20 @@ export const promptfoo: Format = {
     /\.(?:ya?ml|json)$/.test(file) &&
     (/promptfoo/i.test(file) || /"?prompts"?:/.test(text)) &&
     /"?tests"?:/.test(text) &&
-    /trajectory:|tool-call|tools-call|skill-used|promptfoo/.test(text),
+    /trajectory:|tool-call|tools-call|skill-used|promptfoo|file:/.test(text),
   async read(source, context) {
     const parsed = await parseData(source);
     const config = asObject(parsed.value);
     const losses: Loss[] = listOtherKeys(config, ["description", "prompts", "tests", "scenarios", "defaultTest"]);
     for (const key of ["tests", "scenarios", "defaultTest"]) {
       const given = config[key] ?? [];
-      const isHere = Array.isArray(given) || (key === "defaultTest" && isJsonObject(given));
+      const isHere = Array.isArray(given) || (key === "defaultTest" ? isJsonObject(given) : typeof given === "string");
       if (!isHere) losses.push({ what: `"${key}" in another file`, detail: showValue(given) });
     }
     const templates = listTemplates(config.prompts);
     const shared = asObject(config.defaultTest);
-    const cases = listTests(config).flatMap(({ test, path }): ImportedCase[] => {
-      const location = parsed.location(path);
+    const tests = [...(await readTests(parsed, source)), ...crossScenarios(parsed)];
+    const cases = tests.flatMap(({ test, location }): ImportedCase[] => {
       const leave = (reason: string, name = showValue(test)) => [leaveOut({ name, location, losses: [] }, reason)];
       const file = asText(test) ?? asText(asObject(test).path);
       if (file !== undefined) return leave("tests of another file", file);
@@ -82,19 +86,35 @@ function findServer(providers: Json | undefined, cwd: string): ServerSpec | unde
   return read.data;
 }
 
-/** The tests of the list, then those of the scenarios: each test with each entry of the scenario's `config`. */
-function listTests({ tests, scenarios }: JsonObject): { test: Json; path: Path }[] {
-  const listed = (Array.isArray(tests) ? tests : []).map((test, at) => ({ test, path: ["tests", at] }));
-  const crossed = (Array.isArray(scenarios) ? scenarios : []).flatMap((scenario, at) => {
+type PlacedTest = { test: Json; location: Location };
+
+/** The tests of the list, and of the files beside it that it names. A file that is not read stays a name. */
+async function readTests({ value, location }: ParsedFile, { path, file }: SourceFile): Promise<PlacedTest[]> {
+  const { tests } = asObject(value);
+  const listed = Array.isArray(tests) ? tests.map((test, at) => ({ test, at: ["tests", at] })) : [];
+  const all = typeof tests === "string" ? [{ test: tests, at: ["tests"] }] : listed;
+  const placed = all.map(async ({ test, at }): Promise<PlacedTest[]> => {
+    const [, name] = /^(?:file:\/\/)?(.+\.(?:ya?ml|json))$/.exec(asText(test) ?? "") ?? [];
+    const read = name === undefined ? undefined : readConfined(resolve(dirname(path), name), dirname(path), maxBytes);
+    if (name === undefined || !read || !("text" in read)) return [{ test, location: location(at) }];
+    const other = await parseData({ path, file: join(dirname(file), name), text: read.text });
+    return asList(other.value).map((one, index) => ({ test: one, location: other.location([index]) }));
+  });
+  return (await Promise.all(placed)).flat();
+}
+
+/** The tests of the scenarios: each with each entry of the scenario's `config`. */
+function crossScenarios({ value, location }: ParsedFile): PlacedTest[] {
+  const { scenarios } = asObject(value);
+  return (Array.isArray(scenarios) ? scenarios : []).flatMap((scenario, at) => {
     const { config, tests: own } = asObject(scenario);
     return ([config ?? scenario].flat() as Json[]).flatMap((data) =>
       ([own ?? {}].flat() as Json[]).map((test) => {
         const merged = isJsonObject(data) && isJsonObject(test) ? mergeTests(data, test) : undefined;
-        return { test: merged ?? (isJsonObject(data) ? test : data), path: ["scenarios", at] };
+        return { test: merged ?? (isJsonObject(data) ? test : data), location: location(["scenarios", at]) };
       }),
     );
   });
-  return [...listed, ...crossed];
 }
 
 function mergeTests(first: JsonObject, second: JsonObject): JsonObject {
