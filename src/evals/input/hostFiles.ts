@@ -15,18 +15,14 @@ type HostFiles = { title: string; project?: readonly string[]; home?: readonly s
 const goose = "goose/config.yaml";
 const userData = "Library/Application Support/";
 const inUserData = (file: string) => [userData + file, `.config/${file}`];
+const codeSettings = inUserData("Code/User/settings.json");
 
 /** In the order in which a project or a user is searched. */
 const hosts: readonly HostFiles[] = [
   { title: "Claude Code", project: [".mcp.json"], home: [".claude.json"], key: "mcpServers" },
   { title: "Claude Code", project: [".claude-plugin/plugin.json"], key: "mcpServers" },
   { title: "VS Code", project: [".vscode/mcp.json"], home: inUserData("Code/User/mcp.json"), key: "servers" },
-  {
-    title: "VS Code",
-    project: [".vscode/settings.json"],
-    home: inUserData("Code/User/settings.json"),
-    key: "mcp.servers",
-  },
+  { title: "VS Code", project: [".vscode/settings.json"], home: codeSettings, key: "mcp.servers" },
   { title: "VS Code", key: "settings.mcp.servers" },
   { title: "VS Code", project: [".devcontainer/devcontainer.json"], key: "customizations.vscode.mcp.servers" },
   { title: "Cursor", project: [".cursor/mcp.json"], home: [".cursor/mcp.json"], key: "mcpServers" },
@@ -245,9 +241,7 @@ function readEntry(name: string, raw: Json, { location, ...context }: EntryConte
   const warn = (message: string) =>
     problems.push({ severity: "warning", message: `Server "${name}": ${message}`, location });
   // Zed had the program and its arguments below `command`.
-  const written: JsonObject = isJsonObject(raw.command)
-    ? { ...raw, ...raw.command, command: raw.command.path ?? null }
-    : raw;
+  const written = isJsonObject(raw.command) ? { ...raw, ...raw.command, command: raw.command.path ?? null } : raw;
   const pick = (names: readonly string[]) => names.map((one) => written[one]).find((value) => value !== undefined);
   const entry: Record<string, Json | undefined> = {};
   for (const [field, names] of Object.entries(fields)) entry[field] = pick(names);
@@ -278,26 +272,20 @@ function readEntry(name: string, raw: Json, { location, ...context }: EntryConte
   const unknown = new Set<string>();
   const asked = new Map<string, string>();
   const expanded = mapTexts(entry as JsonObject, (text) => translate(text, { ...context, asked, unknown }));
-  for (const reference of unknown)
-    problems.push({
-      severity: "error",
-      message: `Server "${name}" uses ${reference}, which only its host can fill in.`,
-      hint: "Write an environment variable in its place.",
-      location,
-    });
+  for (const reference of unknown) {
+    const message = `Server "${name}" uses ${reference}, which only its host can fill in.`;
+    problems.push({ severity: "error", message, hint: "Write an environment variable in its place.", location });
+  }
   return { ...context.project, entry: expanded, tools: readFilter(written), inputs: asked, problems };
 }
 
 /** `env_vars`: names, or names with where they come from; `env_http_headers`: header -> name of a variable. */
 function listForwarded(value: Json | undefined): [string, string][] {
-  if (isJsonObject(value))
-    return Object.entries(value).flatMap(([key, variable]) =>
-      typeof variable === "string" ? [[key, `\${${variable}}`] as [string, string]] : [],
-    );
-  return (Array.isArray(value) ? value : []).flatMap((one): [string, string][] => {
-    const variable = isJsonObject(one) ? one.name : one;
-    return typeof variable === "string" ? [[variable, `\${${variable}}`]] : [];
-  });
+  const names = (Array.isArray(value) ? value : []).map((one) => (isJsonObject(one) ? one.name : one));
+  const entries = isJsonObject(value) ? Object.entries(value) : names.map((name) => [String(name), name] as const);
+  return entries.flatMap(([key, variable]): [string, string][] =>
+    typeof variable === "string" ? [[key, `\${${variable}}`]] : [],
+  );
 }
 
 function readFilter(written: JsonObject): ToolFilter {

@@ -58,6 +58,10 @@ export class EvalsError extends Error {
   }
 }
 
+/** Orders problems by line and column. */
+export const byPlace = ({ location: a }: Problem, { location: b }: Problem) =>
+  (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0);
+
 /** An error with one problem. */
 export function usageError(message: string, hint?: string, location?: Location): EvalsError {
   return new EvalsError({ severity: "error", message, ...(hint && { hint }), ...(location && { location }) });

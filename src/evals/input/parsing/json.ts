@@ -31,9 +31,7 @@ export type ParseOptions = {
 };
 
 /** The maximum nesting depth: more than any file needs, and few enough levels for code that recurses over the value. */
-export function getMaxDepth({ lenient }: ParseOptions): number {
-  return lenient ? 500 : 100;
-}
+export const getMaxDepth = ({ lenient }: ParseOptions): number => (lenient ? 500 : 100);
 
 /** A problem in a text, by its offset. `fatal`: the value cannot be used. */
 export type TextProblem = Pick<Problem, "message" | "hint"> &

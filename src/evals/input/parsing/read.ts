@@ -39,9 +39,8 @@ export function readText(
     if (bytes.length > limit) return tooLarge;
   } catch (error) {
     const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    return isMissing
-      ? { kind: "missing", reason: "it does not exist" }
-      : { kind: "unreadable", reason: messageOf(error) };
+    if (isMissing) return { kind: "missing", reason: "it does not exist" };
+    return { kind: "unreadable", reason: messageOf(error) };
   }
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff))
     return { kind: "utf-16", reason: "it is UTF-16 text" };
@@ -100,11 +99,8 @@ export const hints: Record<Refusal["kind"], string> = {
 type ReadOptions = { limit?: number; pipes?: boolean; hint?: string; location?: Location };
 
 /** Reads the text of a file that the user named. Throws a usage error: "<what> cannot be read: <reason>." */
-export function readNamed(
-  what: string,
-  path: string,
-  { limit = maxBytes, pipes, hint, location }: ReadOptions,
-): string {
+export function readNamed(what: string, path: string, options: ReadOptions): string {
+  const { limit = maxBytes, pipes, hint, location } = options;
   const read = readText(path, limit, { pipes });
   if ("kind" in read) throw usageError(`${what} cannot be read: ${read.reason}.`, hint, location);
   return read.text;

@@ -98,12 +98,10 @@ export function listPlainValues(text: string): PlainValue[] | { invalidLine: num
 /** More than a finding shows, and so little that a text of empty values is read in linear time. */
 const maxComment = 1000;
 
+type Composed = { root?: Node | undefined; problems: TextProblem[] };
+
 /** Composes the node tree of a document; no `root` if the text has no value, or problems make it unusable. */
-function composeNodes(
-  text: string,
-  file: string,
-  maxDepth: number,
-): { root?: Node | undefined; problems: TextProblem[] } {
+function composeNodes(text: string, file: string, maxDepth: number): Composed {
   const tokens = [...parseTokens(text, file)];
   // Checked before composing: the composer recurses, and a stack overflow there can crash the process.
   const deep = findTooDeep(tokens, maxDepth);
@@ -236,9 +234,8 @@ class YamlTree {
     if (node === null) return null;
     if (isAlias(node)) {
       const target = this.#follow(node);
-      return target
-        ? this.#read(target, depth + 1)
-        : this.#refuse(node, `There is no anchor &${node.source} before this alias.`);
+      if (target) return this.#read(target, depth + 1);
+      return this.#refuse(node, `There is no anchor &${node.source} before this alias.`);
     }
     if (isSeq(node)) return node.items.map((item) => this.#read(item, depth + 1));
     if (isMap(node)) return this.#readMap(node.items, depth);

@@ -1,6 +1,6 @@
 import { didYouMean } from "../../base/text/nearest.ts";
 import { isText } from "../../base/text/text.ts";
-import type { Location, Problem } from "../../base/types/errors.ts";
+import { byPlace, type Location, type Problem } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../base/types/json.ts";
 import type { EvalFile, SkillEval } from "../../base/types/skill.ts";
 import { splitSchema } from "../../base/types/suiteFile.ts";
@@ -27,18 +27,17 @@ export class ProblemCollector {
   }
 
   warnIgnoredField(field: string, location: Location, hint: string): void {
-    this.warn(`field ${field}`, location, (times) => ({
-      message: `"${field}" in ${countEntries(times)} is unknown and ignored.`,
-      hint,
-    }));
+    this.warn(`field ${field}`, location, (times) => {
+      return { message: `"${field}" in ${countEntries(times)} is unknown and ignored.`, hint };
+    });
   }
 
   /** The warnings, sorted by place. */
   get warnings(): Problem[] {
-    const sorted = [...this.#repeated.values()].sort(
-      ({ location: a }, { location: b }) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
-    );
-    return sorted.map(({ describe, location, times }) => ({ severity: "warning", ...describe(times), location }));
+    const problems = [...this.#repeated.values()].map(({ describe, location, times }): Problem => {
+      return { severity: "warning", ...describe(times), location };
+    });
+    return problems.sort(byPlace);
   }
 }
 
@@ -170,9 +169,8 @@ function readInput(value: JsonObject, location: Location, at: At, problems: Prob
   const given = promptKeys.filter((key) => Object.hasOwn(value, key) && value[key] !== null);
   const wrong = given.find((key) => typeof value[key] !== "string");
   const [first, ...others] = given;
-  if (wrong !== undefined) {
-    problems.error(`"${wrong}" must be text.`, "Write what the user says.", at(wrong));
-  } else if (first === undefined || given.every((key) => String(value[key]).trim() === "")) {
+  if (wrong !== undefined) problems.error(`"${wrong}" must be text.`, "Write what the user says.", at(wrong));
+  else if (first === undefined || given.every((key) => String(value[key]).trim() === "")) {
     problems.warn("no text", first === undefined ? location : at(first), (times) => ({
       message: `${countEntries(times)} without a text cannot be asked.`,
       hint: 'Write what the user says in "input" (or "prompt", or "query"). Until then the query is left out.',
@@ -247,6 +245,4 @@ function readSentence(check: Json, field: string, at: At, problems: ProblemColle
   return [];
 }
 
-function quoteAll(keys: readonly string[]): string {
-  return keys.length === 0 ? "nothing" : keys.map((key) => `"${key}"`).join(", ");
-}
+const quoteAll = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(", ") || "nothing";

@@ -1,5 +1,6 @@
 import { type Dirent, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { parseWords } from "../../base/collections.ts";
 import { EvalsError, type Problem, usageError } from "../../base/types/errors.ts";
 import { isJsonObject, type Json, type Path } from "../../base/types/json.ts";
 import type { SkillEval, SkillPackage } from "../../base/types/skill.ts";
@@ -72,12 +73,9 @@ export async function readSkillEvals(
 function describeUnread({ file }: SkillPackage, unread: readonly string[]): Problem {
   const names = unread.length > 5 ? [...unread.slice(0, 5), "..."] : unread;
   const count = unread.length === 1 ? "1 other file in evals/ is" : `${unread.length} other files in evals/ are`;
-  return {
-    severity: "warning",
-    message: `${count} not read: ${names.join(", ")}.`,
-    hint: "Queries are read from evals.json and from trigger files such as trigger-eval.json.",
-    location: { file: join(dirname(file), "evals") },
-  };
+  const message = `${count} not read: ${names.join(", ")}.`;
+  const hint = "Queries are read from evals.json and from trigger files such as trigger-eval.json.";
+  return { severity: "warning", message, hint, location: { file: join(dirname(file), "evals") } };
 }
 
 /** The names of known files in `evals/`, the specified one first, and of others that may contain queries. */
@@ -121,17 +119,7 @@ const triggerLists = [
   { key: "should_not_trigger", triggers: false },
 ] as const;
 /** Keys that are allowed beside the lists: the owner of the evals, notes for readers, and shared files. */
-const metadataKeys = [
-  "skill_name",
-  "skill",
-  "skills",
-  "name",
-  "description",
-  "version",
-  "$schema",
-  "files",
-  "unreviewed",
-];
+const metadataKeys = parseWords("skill_name skill skills name description version $schema files unreviewed");
 const shapeHint = 'Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.';
 
 /** Lists the queries of an eval file in every known shape: a list, lists under known keys, or a single query. */

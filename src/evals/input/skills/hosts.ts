@@ -15,21 +15,13 @@ const settingsSchema = z.looseObject({
   skillOverrides: z.record(z.string(), z.enum(["on", "name-only", "user-invocable-only", "off"])).optional(),
 });
 
-const installedSchema = z.looseObject({
-  plugins: z.record(
-    z.string(),
-    z.array(z.looseObject({ installPath: z.string(), projectPath: z.string().optional() })),
-  ),
-});
+const installed = z.looseObject({ installPath: z.string(), projectPath: z.string().optional() });
+const installedSchema = z.looseObject({ plugins: z.record(z.string(), z.array(installed)) });
 
-const marketplacesSchema = z.record(
-  z.string(),
-  z.looseObject({ source: z.looseObject({ source: z.string() }), installLocation: z.string() }),
-);
+const known = z.looseObject({ source: z.looseObject({ source: z.string() }), installLocation: z.string() });
+const marketplacesSchema = z.record(z.string(), known);
 
-const marketplaceSchema = z.looseObject({
-  plugins: z.array(z.looseObject({ name: z.string(), source: z.unknown() })),
-});
+const marketplaceSchema = z.looseObject({ plugins: z.array(z.looseObject({ name: z.string(), source: z.unknown() })) });
 
 const pluginSchema = z.looseObject({ skills: z.union([z.string(), z.array(z.string())]).optional() });
 
@@ -146,10 +138,10 @@ const layouts: Readonly<Record<string, Layout>> = {
       ...formatRules,
       depth: Number.POSITIVE_INFINITY,
       isSearched: (folder) => !folder.startsWith("."),
-      show: (skill) =>
-        (skill.document.frontMatter[hidingKey] ?? false) === false
-          ? showToModels(skill)
-          : { hidden: `\`${hidingKey}\` is set`, key: hidingKey },
+      show: (skill) => {
+        const isShown = (skill.document.frontMatter[hidingKey] ?? false) === false;
+        return isShown ? showToModels(skill) : { hidden: `\`${hidingKey}\` is set`, key: hidingKey };
+      },
     },
   },
   codex: {

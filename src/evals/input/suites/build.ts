@@ -44,10 +44,8 @@ export function buildSuite(
 ): Suite {
   const { server, catalog, surfaces, lift, denial, lint, unreviewed, dispatch } = header;
   const share = shareEqualLists();
-  const ids = createCaseIds(
-    cases.map(({ content }) => ({ id: content.id, input: getPrompt(content) })),
-    redact,
-  );
+  const asked = cases.map(({ content }) => ({ id: content.id, input: getPrompt(content) }));
+  const ids = createCaseIds(asked, redact);
   const suite = {
     name: header.name ?? basename(parsed.file, extname(parsed.file)),
     file: parsed.file,
@@ -124,13 +122,7 @@ function buildCase(
 }
 
 /** The mocks of a case take precedence over those of its suite. */
-function addMocks(
-  id: string,
-  content: CaseFile,
-  header: SuiteHeader,
-  parsed: ParsedFile,
-  path: Path,
-): Pick<Case, "mocks"> {
+function addMocks(id: string, content: CaseFile, header: SuiteHeader, parsed: ParsedFile, path: Path) {
   const own = buildMocks(content.mocks, parsed, [...path, "mocks"], `case ${id}: `);
   const list = [...own, ...buildMocks(header.mocks, parsed, ["mocks"])];
   return list.length === 0 ? {} : { mocks: { list, unmatched: header.unmatched ?? defaults.unmatched } };
@@ -240,10 +232,8 @@ export function hashSuite(suite: Omit<Suite, "hash">): string {
   return hashValue({ ...settings, cases: suite.cases.map(({ hash }) => hash) });
 }
 
-function hashValue(value: object): string {
-  // `canonicalJson` omits undefined members.
-  return hash("sha256", canonicalJson(value as Json));
-}
+/** `canonicalJson` omits undefined members. */
+const hashValue = (value: object) => hash("sha256", canonicalJson(value as Json));
 
 /** The files of each case, in the order of the cases; undefined for a case without files. */
 type WorkspaceFiles = readonly (readonly EvalFile[] | undefined)[];

@@ -156,13 +156,10 @@ function warnOtherFormat(value: JsonObject, file: string): Problem | undefined {
   const isOurs = cases.some((one) => isJsonObject(one) && caseKeys.some((key) => Object.hasOwn(one, key)));
   if (isOurs || cases.length === 0) return undefined;
   const { skill_name: skill } = value;
-  const [what, hint] =
-    typeof skill === "string"
-      ? [
-          `the skill "${skill}". There is no SKILL.md beside the folder.`,
-          `Move the file to evals/evals.json in the package of "${skill}".`,
-        ]
-      : ['another format. None has "input", "messages" or "expect".', "Run `evals schema` for the format of suites."];
+  const ofSkill = `the skill "${skill}". There is no SKILL.md beside the folder.`;
+  const what = typeof skill === "string" ? ofSkill : 'another format. None has "input", "messages" or "expect".';
+  const move = `Move the file to evals/evals.json in the package of "${skill}".`;
+  const hint = typeof skill === "string" ? move : "Run `evals schema` for the format of suites.";
   const message = `Not read: ${cases.length} ${cases.length === 1 ? "case" : "cases"} of ${what}`;
   return { severity: "warning", message, hint, location: { file } };
 }

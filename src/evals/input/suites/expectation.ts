@@ -78,9 +78,8 @@ export function checkExpectation(expect: ExpectFile, path: Path): PathProblem[] 
     const message = '"expect" names no tool or skill, so nothing would be checked.';
     return [{ path, message, hint: 'Add "tool", "calls", "skill", "avoid", "files" or "assert".' }];
   }
-  const misplaced = present.filter(
-    (key) => key !== "assert" && key !== "files" && !(kind && kinds[kind].keys.includes(key)),
-  );
+  const applicable = ["assert", "files", ...(kind ? kinds[kind].keys : [])];
+  const misplaced = present.filter((key) => !applicable.includes(key));
   const calls = [{ call: expect as CallPart, at: path }];
   for (const [i, call] of (expect.calls ?? []).entries()) calls.push({ call, at: [...path, "calls", i] });
   return [

@@ -224,9 +224,7 @@ function findRequiredKey(option: z.ZodObject): string {
   return Object.keys(option.shape).find((key) => !(option.shape[key] instanceof z.ZodOptional)) ?? "";
 }
 
-function listKnownKeys(schema: Schema | undefined): string[] {
-  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
-}
+const listKnownKeys = (schema: Schema | undefined) => (schema instanceof z.ZodObject ? Object.keys(schema.shape) : []);
 
 function findFirstUnion(schema: Schema, path: Path): { schema: z.core.$ZodUnion; path: Path } | undefined {
   for (let length = 0; length <= path.length; length++) {

@@ -65,10 +65,5 @@ function describeMatcher(): JsonObject {
     if (keyword === "equals") return [written, described];
     return [written, nested[keyword] ? { ...nested[keyword], ...described } : (operand ?? true)];
   });
-  return {
-    type: "object",
-    minProperties: 1,
-    additionalProperties: false,
-    properties: Object.fromEntries(operands),
-  };
+  return { type: "object", minProperties: 1, additionalProperties: false, properties: Object.fromEntries(operands) };
 }

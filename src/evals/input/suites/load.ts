@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
 import { readRegularFile } from "../../base/files/files.ts";
-import { EvalsError, type Location, messageOf, type Problem, usageError } from "../../base/types/errors.ts";
+import { byPlace, EvalsError, type Location, messageOf, type Problem, usageError } from "../../base/types/errors.ts";
 import { type LintSettings, lintSettingsSchema } from "../../base/types/finding.ts";
 import {
   isJsonObject,
@@ -118,9 +118,6 @@ async function withCaseList(parsed: ParsedFile, cwd: string): Promise<ParsedFile
     },
   };
 }
-
-const byPlace = ({ location: a }: Problem, { location: b }: Problem) =>
-  (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0);
 
 /** Records and baselines are found by suite name, so two suites must not have the same one. */
 function findRepeatedNames(loaded: readonly Loaded[]): Problem[] {

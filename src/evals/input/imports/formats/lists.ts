@@ -129,10 +129,8 @@ export const listFormats: readonly Format[] = [
       // Their harness sends the context as a message of the user.
       const before = `My previous interaction with the assistant: ${writeExactJson(context ?? null)}`;
       const messages = [before, query].map((content) => ({ role: "user" as const, content }));
-      return {
-        content: { ...(isGiven(context) && { messages }), ...(isGiven(expectedTools) && { expect }) },
-        sentences,
-      };
+      const content = { ...(isGiven(context) && { messages }), ...(isGiven(expectedTools) && { expect }) };
+      return { content, sentences };
     },
   }),
   createListFormat({
@@ -160,11 +158,8 @@ export const listFormats: readonly Format[] = [
       const wanted = typeof maxTurns === "number" ? maxTurns : 10;
       const most = Math.min(100, Math.max(1, Math.floor(wanted)));
       if (most !== wanted) losses.push({ what: `maxTurns that is no whole number from 1 to 100`, detail: `${wanted}` });
-      return {
-        content: { maxTurns: most },
-        sentences: [asText(reference) ?? ""],
-        otherwise: "it has no reference, so nothing would be checked",
-      };
+      const otherwise = "it has no reference, so nothing would be checked";
+      return { content: { maxTurns: most }, sentences: [asText(reference) ?? ""], otherwise };
     },
   }),
   createListFormat({
@@ -286,9 +281,8 @@ export const promptLists: Format = {
       return list.map((entry, at) => {
         const input = asText(entry);
         const common = { name: input ?? tool, location: parsed.location([tool, at]), losses: [] };
-        return input === undefined
-          ? leaveOut(common, "the prompt is not a text")
-          : keep(common, { input, expect: { tool } });
+        if (input === undefined) return leaveOut(common, "the prompt is not a text");
+        return keep(common, { input, expect: { tool } });
       });
     });
     return { file: source.file, cases, losses: [] };
@@ -334,11 +328,9 @@ function readEntry(entry: JsonObject, location: ImportedCase["location"]): Impor
   const truth = asList(entry.ground_truth).filter(isJsonObject);
   if (truth.length === 0)
     return leaveOut(common, "the accepted answers are in another file; join them as `ground_truth`");
-  const calls = truth.flatMap((answer) =>
-    Object.entries(answer).map(([name, args]) => {
-      return { tool: name.replaceAll(".", "_"), args: acceptMembers(asObject(args)) };
-    }),
-  );
+  const calls = truth.flatMap(Object.entries<Json>).map(([name, args]) => {
+    return { tool: name.replaceAll(".", "_"), args: acceptMembers(asObject(args)) };
+  });
   return keep(common, { ...base, expect: { calls, order: "any", argsMode: "exact" } });
 }
 

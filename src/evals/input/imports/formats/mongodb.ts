@@ -152,9 +152,8 @@ class Converter {
   }
 
   #members({ members }: ObjectValue, at: string): JsonObject {
-    return Object.fromEntries(
-      Object.entries(members).map(([name, value]) => [name, this.#value(value, `${at}${name}: `)]),
-    );
+    const entries = Object.entries(members).map(([name, value]) => [name, this.#value(value, `${at}${name}: `)]);
+    return Object.fromEntries(entries);
   }
 
   /** In their rules, an expected `null` also matches a missing value. */

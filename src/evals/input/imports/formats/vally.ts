@@ -129,11 +129,7 @@ const explainNoNames = (name: Json | undefined, call: Json): Loss =>
  * pattern fits other names as well.
  */
 function readNames(pattern: string, losses: Loss[], isAnyCase = pattern.startsWith("(?i)")): string[] | undefined {
-  const bare = pattern
-    .replace(/^\(\?i\)/, "")
-    .replace(/^\^/, "")
-    .replace(/\$$/, "")
-    .replace(/^\((?:\?:)?(.*)\)$/, "$1");
+  const bare = pattern.replace(/^(?:\(\?i\))?\^?|\$$/g, "").replace(/^\((?:\?:)?(.*)\)$/, "$1");
   const names = bare.split("|").map((name) => name.replaceAll("\\.", "."));
   if (!names.every((name) => /^[\w.:/-]+$/.test(name))) return undefined;
   // Without the parentheses, an anchor belongs to the first or the last name alone.
@@ -179,12 +175,8 @@ export const waza: Format = {
       if (prompt === undefined) return leaveOut(common, "it has no prompt");
       if (entry.enabled === false) return leaveOut(common, "it is not enabled");
       if (wrong.length > 0) return leaveOut(common, "a file of its inputs cannot be read");
-      const content = {
-        ...(id !== undefined && { id }),
-        input: prompt,
-        ...(files.length > 0 && { files }),
-        ...(expect && { expect, maxTurns: 8 }),
-      };
+      const given = { ...(id !== undefined && { id }), input: prompt, ...(files.length > 0 && { files }) };
+      const content = { ...given, ...(expect && { expect, maxTurns: 8 }) };
       return keepJudged(context, common, content, found.sentences, expectsNothing);
     });
     const settings = ["name", "description", "version", "skill", "tasks"];

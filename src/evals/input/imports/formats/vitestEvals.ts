@@ -114,9 +114,7 @@ function readEntry(entry: Value, { title, location, context, rules }: EvalBlock,
   if (!isObject(entry)) return leaveOut({ name: title, location, losses: [] }, "an entry is not an object");
   const { input = null, expectedTools = null, expected, ...others } = entry.members;
   const losses = [
-    ...Object.keys(others)
-      .filter((key) => key !== "name")
-      .map((key) => ({ what: `the key "${key}"` })),
+    ...Object.keys(others).flatMap((key) => (key === "name" ? [] : { what: `the key "${key}"` })),
     ...(isObject(expected) ? [{ what: "an expected output that is an object (of an agent inside a tool)" }] : []),
     ...asserted.losses,
   ];

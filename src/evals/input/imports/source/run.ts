@@ -47,11 +47,8 @@ async function runBatch(
 ): Promise<string | undefined> {
   // Next to this file, with the same ending: .js in the package.
   const script = fileURLToPath(new URL(`./sourceProcess${extname(import.meta.url)}`, import.meta.url));
-  const group = startGroup(process.execPath, [...listFlags(input.root), script], {
-    cwd: input.root,
-    env: {},
-    orphanMs: 0,
-  });
+  const options = { cwd: input.root, env: {}, orphanMs: 0 };
+  const group = startGroup(process.execPath, [...listFlags(input.root), script], options);
   let why: string | undefined;
   const stop = (reason: string) => {
     why ??= reason;

@@ -165,14 +165,10 @@ function createLoader(entry: string, files: RepositoryFiles): (path: string) => 
   return load;
 }
 
-const translate = (path: string) =>
-  jiti.transform({
-    source: readFileSync(path, "utf8"),
-    filename: path,
-    ts: true,
-    jsx: path.endsWith("x"),
-    retainLines: true,
-  });
+function translate(path: string): string {
+  const source = readFileSync(path, "utf8");
+  return jiti.transform({ source, filename: path, ts: true, jsx: path.endsWith("x"), retainLines: true });
+}
 
 const isRecorded = (name: string) => state.request.functions.includes(name.replace(/\/callback$/, ""));
 
@@ -248,9 +244,8 @@ async function toValue(value: unknown, outer: readonly object[]): Promise<Value>
       const source = String(value);
       const expressions = await readExpressions(source);
       if (value.length > 0 || /^class\b/.test(source)) return { kind: "function", source, expressions };
-      const returned = await Promise.resolve(value()).then(convert, (error) =>
-        unknown(`it threw: ${messageOf(error)}`),
-      );
+      const onError = (error: unknown) => unknown(`it threw: ${messageOf(error)}`);
+      const returned = await Promise.resolve(value()).then(convert, onError);
       return { kind: "function", source, expressions, returned };
     }
     if (value instanceof Promise) return await convert(await value);
