@@ -112,16 +112,23 @@ export class OversizedReplyError extends Error {
   }
 }
 
-/** The text of a body of at most 16 MiB. Throws an `OversizedReplyError` for a larger one. */
-export async function readText(body: AsyncIterable<Uint8Array> | null): Promise<string> {
+/** The bytes of a body; undefined if there are more than `most`. */
+export async function readBytes(body: AsyncIterable<Uint8Array> | null, most: number): Promise<Buffer | undefined> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of body ?? []) {
     bytes += part.length;
-    if (bytes > maxReplyBytes) throw new OversizedReplyError();
+    if (bytes > most) return undefined;
     parts.push(part);
   }
-  return Buffer.concat(parts).toString();
+  return Buffer.concat(parts);
+}
+
+/** The text of a body of at most 16 MiB. Throws an `OversizedReplyError` for a larger one. */
+export async function readText(body: AsyncIterable<Uint8Array> | null): Promise<string> {
+  const bytes = await readBytes(body, maxReplyBytes);
+  if (!bytes) throw new OversizedReplyError();
+  return bytes.toString();
 }
 
 /** More than `maxSockets` connections to one host are not faster; further requests wait for one. */

@@ -8,7 +8,7 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
-import { abortAfter, type Fetch, openFetch } from "../base/network.ts";
+import { abortAfter, type Fetch, openFetch, readBytes } from "../base/network.ts";
 import { knownSecrets } from "../base/secrets/secrets.ts";
 import { cut, excerpt } from "../base/text/text.ts";
 import { EvalsError, messageOf, usageError } from "../base/types/errors.ts";
@@ -144,18 +144,13 @@ function createBoundedFetch(send: Fetch, signal: AbortSignal, ms: number): Fetch
     const { status, statusText, headers } = response;
     const where = new URL(input instanceof Request ? input.url : input).origin;
     if (status >= 300 && status < 400) throw new Error(`${where} redirects elsewhere, which a login does not follow`);
-    const parts: Uint8Array[] = [];
-    let bytes = 0;
     // The event stream of a server without a login may never end.
     const isRead = response.body && !headers.get("content-type")?.includes("text/event-stream");
     if (!isRead) void response.body?.cancel().catch(() => {});
-    for await (const part of isRead ? (response.body ?? []) : []) {
-      bytes += part.length;
-      if (bytes > maxBytes) throw new Error(`an answer of ${where} is larger than 1 MiB`);
-      parts.push(part);
-    }
+    const bytes = await readBytes(isRead ? response.body : null, maxBytes);
+    if (!bytes) throw new Error(`an answer of ${where} is larger than 1 MiB`);
     const isEmpty = [204, 205].includes(status);
-    return new Response(isEmpty ? null : Buffer.concat(parts), { status, statusText, headers });
+    return new Response(isEmpty ? null : new Uint8Array(bytes), { status, statusText, headers });
   };
 }
 

@@ -104,13 +104,7 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** `limitMs` is the limit in messages, `leftMs` what is left of it. */
-async function open(
-  spec: LiveSpec,
-  context: ConnectContext,
-  attempt: Attempt,
-  limitMs: number,
-  leftMs: number,
-): Promise<Session> {
+async function open(spec: LiveSpec, context: ConnectContext, attempt: Attempt, limitMs: number, leftMs: number) {
   // The process starts before the client is loaded, so that both happen in parallel.
   const launched = "command" in spec ? launch(spec, context.dir, context.env) : undefined;
   const sdk = await import("@modelcontextprotocol/client");

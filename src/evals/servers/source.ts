@@ -214,9 +214,7 @@ async function waitForAll(work: readonly (Promise<unknown> | undefined)[], name:
 const nameForm = { prefix: "", separator: "__", server: { kept: "-_", other: "_" }, tool: "unchanged" } as const;
 
 /** The name of a tool in the list of a whole configuration: `<server>__<tool>`. */
-export function nameInConfiguration(server: string, tool: string): string {
-  return nameTool(nameForm, server, tool);
-}
+export const nameInConfiguration = (server: string, tool: string): string => nameTool(nameForm, server, tool);
 
 /** The tools of a server under their names in the configuration. */
 function nameTools(server: string, tools: readonly Tool[]): (Tool & Pick<OfferedTool, "ownName" | "server">)[] {

@@ -238,10 +238,8 @@ export class BatchQueue {
       const batch = typeof sent === "string" ? sent : isKnown ? undefined : await this.#find(chunk);
       if (batch !== undefined) {
         await this.options.ledger.submitted(chunk, batch);
-        const requests = count(entries.length, "request");
-        this.options.report(
-          `Batch ${batch}: ${requests} submitted. Replies come within 24 hours, as a rule within one.`,
-        );
+        const submitted = `Batch ${batch}: ${count(entries.length, "request")} submitted.`;
+        this.options.report(`${submitted} Replies come within 24 hours, as a rule within one.`);
         return undefined;
       }
       const { message, isTransient, retryAfterMs } = sent as Fault;
@@ -264,10 +262,9 @@ export class BatchQueue {
     if (this.service.keepsLabels) return undefined;
     for (const { id, status, requests = ids.size } of listed) {
       if (requests !== ids.size || this.options.ledger.has(id)) continue;
+      const why = "because the id of a batch was not recorded";
       if (status === "running")
-        this.options.report(
-          `Batch ${id} may belong to this run. Waiting for its results, because the id of a batch was not recorded.`,
-        );
+        this.options.report(`Batch ${id} may belong to this run. Waiting for its results, ${why}.`);
       await this.#awaitEnd(id);
       let isOurs = false;
       const check = (one: string) => {

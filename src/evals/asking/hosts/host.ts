@@ -73,9 +73,7 @@ export async function writeServers({ dir }: TrialFolder, servers: Launch["server
 }
 
 /** The JSON objects among the lines that a host printed. */
-export function readEvents(output: string): JsonObject[] {
-  return output.split("\n").map(parseJsonText).filter(isJsonObject);
-}
+export const readEvents = (output: string): JsonObject[] => output.split("\n").map(parseJsonText).filter(isJsonObject);
 
 /** The part of the user's environment that every host gets: programs and language, but no settings and no logins. */
 export function passEnvironment(

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
-import { type Fetch, startLoopback } from "../../base/network.ts";
+import { type Fetch, readBytes, startLoopback } from "../../base/network.ts";
 import { addSearch } from "../../base/types/endpoint.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import { isJsonObject } from "../../base/types/json.ts";
@@ -54,6 +54,8 @@ export type PassThrough = { open(options: TapOptions): Tap };
 
 type Route = TapOptions & { exchanges: Exchange[]; cut: AbortController };
 
+type AddedHeaders = Readonly<Record<string, string | null>>;
+
 const maxRequestBytes = 64 * 1024 * 1024;
 const maxReplyBytes = 32 * 1024 * 1024;
 
@@ -62,10 +64,7 @@ const maxReplyBytes = 32 * 1024 * 1024;
  * compression; of what passes, only the content of model requests and replies is kept, and no header. `send` reaches the
  * provider, with `added` headers in place of those of the host. The server does not keep the process alive.
  */
-export async function startPassThrough(
-  send: Fetch,
-  added: Readonly<Record<string, string | null>> = {},
-): Promise<PassThrough> {
+export async function startPassThrough(send: Fetch, added: AddedHeaders = {}): Promise<PassThrough> {
   const routes = new Map<string, Route>();
   const { http, url } = await startLoopback((request, response) => {
     const [, key = "", rest = ""] = /^\/([^/?]+)(.*)$/s.exec(request.url ?? "") ?? [];
@@ -97,9 +96,9 @@ async function forward(
   path: string,
   request: IncomingMessage,
   response: ServerResponse,
-  { send, added }: { send: Fetch; added: Readonly<Record<string, string | null>> },
+  { send, added }: { send: Fetch; added: AddedHeaders },
 ): Promise<void> {
-  const body = await readBody(request);
+  const body = await readBytes(request, maxRequestBytes);
   if (!body) return refuse(response, 413, `the request is longer than ${maxRequestBytes} bytes`);
   const started = startExchange(path, request, body);
   const exchange = started?.exchange;
@@ -137,17 +136,6 @@ async function forward(
   } finally {
     if (exchange) exchange.ms = performance.now() - exchange.sentAt;
   }
-}
-
-async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request) {
-    bytes += (chunk as Buffer).length;
-    if (bytes > maxRequestBytes) return undefined;
-    chunks.push(chunk as Buffer);
-  }
-  return Buffer.concat(chunks);
 }
 
 type Started = { exchange: Exchange; protocol: Protocol };
@@ -200,10 +188,7 @@ function finish({ exchange, protocol }: Started, status: number, body: string | 
 const hopHeaders =
   /^(host|connection|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|expect|content-length|accept-encoding)$/i;
 
-function requestHeaders(
-  headers: IncomingHttpHeaders,
-  added: Readonly<Record<string, string | null>>,
-): [string, string][] {
+function requestHeaders(headers: IncomingHttpHeaders, added: AddedHeaders): [string, string][] {
   const kept = Object.entries({ ...headers, ...added }).flatMap(([name, value]): [string, string][] => {
     if (value === undefined || value === null || hopHeaders.test(name)) return [];
     return [[name, Array.isArray(value) ? value.join(", ") : value]];

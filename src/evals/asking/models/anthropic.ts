@@ -64,9 +64,7 @@ const searchTools = {
 const searches = { bm25: searchTools.bm25.type, regex: searchTools.regex.type };
 
 /** The search tool with this versioned name. */
-function findSearchTool(search: string): SearchTool {
-  return search === searchTools.regex.type ? searchTools.regex : searchTools.bm25;
-}
+const findSearchTool = (search: string) => (search === searches.regex ? searchTools.regex : searchTools.bm25);
 
 /** With a search, the smallest list that shows whether a model accepts it. */
 const probe = { name: "probe", description: "Does nothing.", input_schema: { type: "object" }, defer_loading: true };

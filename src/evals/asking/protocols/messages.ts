@@ -9,6 +9,7 @@ import {
   cutStream,
   defineProtocol,
   listOf,
+  listOrText,
   maybe,
   type ReceivedReply,
   readArguments,
@@ -20,21 +21,14 @@ import {
 } from "./protocol.ts";
 
 const part = z.object({ type: text, text, tool_name: text });
-const parts = z
-  .union([z.string().transform((value) => [part.parse({ type: "text", text: value })]), listOf(part)])
-  .catch([]);
+const parts = listOrText(part, (value) => part.parse({ type: "text", text: value }));
 const block = z.object({ type: text, text, tool_use_id: text, is_error: z.boolean().catch(false), content: parts });
 const request = z.object({
   model: text,
   system: parts,
   tools: listOf(z.object({ name: text, description: text, defer_loading: z.boolean().catch(false) })),
   messages: listOf(
-    z.object({
-      role: text,
-      content: z
-        .union([z.string().transform((value) => [block.parse({ type: "text", text: value })]), listOf(block)])
-        .catch([]),
-    }),
+    z.object({ role: text, content: listOrText(block, (value) => block.parse({ type: "text", text: value })) }),
   ),
 });
 

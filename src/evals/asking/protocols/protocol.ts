@@ -176,6 +176,10 @@ export const listOf = <T extends z.ZodType>(item: T) =>
     .catch([])
     .transform((items) => items.filter((one) => one !== null));
 
+/** A list, or a text in place of one with this only item; anything else counts as empty. */
+export const listOrText = <T extends z.ZodType>(item: T, toItem: (text: string) => z.infer<T>) =>
+  z.union([z.string().transform((value) => [toItem(value)]), listOf(item)]).catch([]);
+
 /** The usage in an API that counts cached tokens among the input tokens. */
 export function toUsage(input: number, outputTokens: number, cacheReadTokens = 0, cacheWriteTokens = 0): Usage {
   const inputTokens = Math.max(0, input - cacheReadTokens - cacheWriteTokens);

@@ -9,6 +9,7 @@ import {
   type DefinedTool,
   defineProtocol,
   listOf,
+  listOrText,
   maybe,
   type ReceivedReply,
   readArguments,
@@ -22,18 +23,13 @@ import {
 
 const single = z.object({ type: text, name: text, description: text, defer_loading: z.boolean().catch(false) });
 const tools = listOf(single.extend({ tools: listOf(single).optional() }));
-const content = z.union([z.string().transform((value) => [{ text: value }]), listOf(z.object({ text }))]).catch([]);
+const content = listOrText(z.object({ text }), (value) => ({ text: value }));
 const item = z.object({ type: text, role: text, content, call_id: text, output: content, tools });
 const request = z.object({
   model: text,
   instructions: text,
   tools,
-  input: z
-    .union([
-      z.string().transform((value) => [item.parse({ type: "message", role: "user", content: value })]),
-      listOf(item),
-    ])
-    .catch([]),
+  input: listOrText(item, (value) => item.parse({ type: "message", role: "user", content: value })),
 });
 
 /** OpenAI's Responses API. A tool in a namespace is named `<namespace>__<name>`, unless its name starts so already. */
@@ -140,7 +136,7 @@ const outputItem = z.object({
   namespace: text,
   input: text,
   arguments: anyJson.catch(""),
-  content: z.union([z.string().transform((value) => [part.parse({ text: value })]), listOf(part)]).catch([]),
+  content: listOrText(part, (value) => part.parse({ text: value })),
   tools,
 });
 type OutputItem = z.infer<typeof outputItem>;

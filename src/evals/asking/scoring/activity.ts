@@ -58,9 +58,7 @@ export const readingTools: ReadonlySet<string> = new Set([skillTools.read, "Glob
 export const fileTools: ReadonlySet<string> = new Set([...readingTools, skillTools.write]);
 
 /** Normalizes a skill's name in a call of the `Skill` tool: Claude Code accepts `/name`, as users type it, for `name`. */
-export function normalizeSkillName(written: string): string {
-  return written.trim().replace(/^\//, "");
-}
+export const normalizeSkillName = (written: string): string => written.trim().replace(/^\//, "");
 
 /** The skills that calls load, each once, in the order they were loaded. */
 export function listLoadedSkills(calls: readonly Call[]): readonly string[] {

@@ -173,10 +173,9 @@ function classifyFault(expected: Json, value: Json | undefined): NonNullable<Ass
 export function compileResult(expected: ResultMatcher): (execution: Execution | undefined, judge: Judge) => Match {
   const { success, isError, contains, matches, json } = expected;
   const tests: ((result: ToolResult, judge: Judge) => Match)[] = [];
-  if (isError !== undefined)
-    tests.push((result) =>
-      result.isError === isError ? yes : no(`expected isError ${isError}, got ${excerpt(result)}`),
-    );
+  const matchError = (result: ToolResult) =>
+    result.isError === isError ? yes : no(`expected isError ${isError}, got ${excerpt(result)}`);
+  if (isError !== undefined) tests.push(matchError);
   if (success !== undefined) {
     const matchSuccess = (outcome: Json): Match | undefined => {
       if (!isJsonObject(outcome) || typeof outcome.success !== "boolean") return undefined;
@@ -328,12 +327,7 @@ function findPairing(expect: CallsExpectation, expected: number, made: number, g
  * The alignment with the fewest required calls missing, then the most calls paired, by dynamic programming over both
  * sequences. `isValid`: no required call is missing, and no call is additional where none may be.
  */
-function align(
-  { calls, extras }: CallsExpectation,
-  made: number,
-  getFit: GetFit,
-  level: number,
-): { pairing: Pairing; isValid: boolean } {
+function align({ calls, extras }: CallsExpectation, made: number, getFit: GetFit, level: number) {
   // A missing required call outweighs any number of additional ones, and each of those a missing optional call.
   const missing = (i: number) => (calls[i]?.optional ? 1 : (made + 1) * (calls.length + 1) ** 2);
   const extra = calls.length + 1;

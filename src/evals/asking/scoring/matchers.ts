@@ -117,9 +117,7 @@ export function pairUp(
 }
 
 /** True when every left item has its own right item. */
-export function complete(pairing: Pairing): boolean {
-  return pairing.every((other) => other !== undefined);
-}
+export const complete = (pairing: Pairing): boolean => pairing.every((other) => other !== undefined);
 
 type Operands = { [K in Keyword]-?: Exclude<Matcher[K], undefined> };
 

@@ -20,12 +20,7 @@ export type FindTool = (name: string, inner?: Call["inner"]) => FoundTool | unde
  * A toolset ready for look-ups: `find` by listed name, `findAny` also behind dispatchers, as an expectation may name it.
  * With `unjudged`, arguments and results of calls are not judged, for this reason: the tool alone decides.
  */
-export type ToolLookup = {
-  names: readonly string[];
-  find: FindTool;
-  findAny: FindTool;
-  unjudged?: string;
-};
+export type ToolLookup = { names: readonly string[]; find: FindTool; findAny: FindTool; unjudged?: string };
 
 /** The lookup of a toolset, created once per toolset object. */
 export const getLookup = once(({ tools: listed }: Toolset): ToolLookup => {

@@ -58,9 +58,7 @@ export function concernsSkill(call: Call): boolean {
 const mentionsSkill = (text: string) => /^\/skills\/[^/]+|(?:^|\/)\.[\w-]+\/skills(?:\/|$)|SKILL\.md/i.test(text);
 
 /** The entries of a single text, such as a value, cut in the middle if it is too long. */
-export function buildTextEntries(label: string, text: string): Transcript {
-  return cutMiddle({ of: "done", label, text });
-}
+export const buildTextEntries = (label: string, text: string): Transcript => cutMiddle(done(label, text));
 
 const givenLabels = {
   system: "the model was instructed",
@@ -85,9 +83,8 @@ function buildCallEntries({ tool, arguments: args, argumentsText, inner, executi
   const given = args === undefined ? (argumentsText ?? "") : writeExactJson(args);
   const through = inner ? `, which calls ${inner.tool}` : "";
   const call = done(`the model calls${through}`, `${tool} ${given}`.trim());
-  if (execution?.status !== "executed") {
+  if (execution?.status !== "executed")
     return [call, done("that call was not executed", execution?.reason ?? "no result is on the record")];
-  }
   const { isError } = execution.result;
   const whole = joinResult(execution.result);
   // A search of the whole project also finds the skill packages of the arm.

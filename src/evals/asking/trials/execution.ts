@@ -142,11 +142,7 @@ async function listAgain(server: ToolServer, [first]: readonly OfferedTool[], si
 const isSame = (one: OfferedTool, other: OfferedTool) => sameJson(one as unknown as Json, other as unknown as Json);
 
 /** The tools of a trial after the list of its server changed from `before` to `after`; undefined if that changes nothing. */
-function updateTools(
-  tools: readonly OfferedTool[],
-  before: readonly OfferedTool[],
-  after: readonly OfferedTool[],
-): { tools: OfferedTool[]; change: ListChange } | undefined {
+function updateTools(tools: readonly OfferedTool[], before: readonly OfferedTool[], after: readonly OfferedTool[]) {
   const [own, old, now] = [tools, before, after].map((list) => new Map(list.map((tool) => [tool.name, tool])));
   const added = after.filter((tool) => {
     const [shown, listed] = [own?.get(tool.name), old?.get(tool.name)];

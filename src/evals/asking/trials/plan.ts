@@ -110,11 +110,7 @@ function splitRows(requests: readonly TrialRequest[]): TrialRequest[][] {
 }
 
 /** `only`: of this arm. */
-function* createCells(
-  requests: readonly TrialRequest[],
-  { find, line, attempts, model }: DesignCells,
-  only?: string,
-): Generator<PlannedCell> {
+function* createCells(requests: readonly TrialRequest[], { find, line, attempts, model }: DesignCells, only?: string) {
   for (const { case: id, trial, arms, order } of requests)
     for (const arm of arms) {
       if (only !== undefined && arm !== only) continue;

@@ -129,10 +129,7 @@ function isUnasked({ outcome, turns, lost }: Trial): boolean {
   return outcome.stage === "budget" || (outcome.stage === "cancelled" && outcome.again === true);
 }
 
-function* listPending(
-  cells: Iterable<PlannedCell>,
-  { done, stopped }: Pick<RunPlanOptions, "done" | "stopped">,
-): Generator<PlannedCell> {
+function* listPending(cells: Iterable<PlannedCell>, { done, stopped }: Pick<RunPlanOptions, "done" | "stopped">) {
   for (const planned of cells) {
     if (stopped.has(planned.cell.model)) continue;
     if (done.size === 0 || !done.has(cellKey(planned.cell))) yield planned;

@@ -19,9 +19,7 @@ type Indexed = SearchDocument & { tool: OfferedTool };
 export type ToolIndex = { ranker: RankerName; deferred: ReadonlySet<string>; rank: Ranker<Indexed> };
 
 /** Whether the definition of a tool is hidden until a search finds it. */
-export function isDeferred(tool: OfferedTool): boolean {
-  return !isAlwaysLoaded(tool);
-}
+export const isDeferred = (tool: OfferedTool): boolean => !isAlwaysLoaded(tool);
 
 /** Indexes the deferred tools among these, by their shown names. */
 export function indexTools(tools: readonly OfferedTool[], ranker: RankerName): ToolIndex {

@@ -4,9 +4,7 @@ import { isJsonObject, type Json, type JsonObject, sameJson } from "../../base/t
 import { instructionsEntryName } from "../../base/types/tool.ts";
 
 /** Whether an entry of a tool list is the instructions of a server, not a tool. */
-export function isInstructions(name: string): boolean {
-  return name.startsWith(instructionsEntryName(""));
-}
+export const isInstructions = (name: string): boolean => name.startsWith(instructionsEntryName(""));
 
 /**
  * Formats the name of a tool, skill (`skill:pdf`), instructions or parameter for an id or message. It is quoted if it

@@ -68,9 +68,8 @@ export async function importLibrary(cwd: string): Promise<{ library: Library; ve
     const require = createRequire(from);
     try {
       const path = require.resolve(name);
-      const { version = "unknown" } = require(
-        join(path.slice(0, path.lastIndexOf(name) + name.length), "package.json"),
-      );
+      const folder = path.slice(0, path.lastIndexOf(name) + name.length);
+      const { version = "unknown" } = require(join(folder, "package.json"));
       return { library: (await import(pathToFileURL(path).href)) as Library, version };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND") throw error;

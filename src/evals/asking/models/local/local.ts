@@ -135,10 +135,8 @@ class ModelProcess {
     this.#last = mine;
     setMaxListeners(0, signal);
     const isOver = new AbortController();
-    const aborted = once(signal, "abort", { signal: isOver.signal }).then(
-      () => cancelled,
-      () => cancelled,
-    );
+    const toCancelled = () => cancelled;
+    const aborted = once(signal, "abort", { signal: isOver.signal }).then(toCancelled, toCancelled);
     return await Promise.race([mine, aborted]).finally(() => isOver.abort());
   }
 
@@ -188,9 +186,8 @@ class ModelProcess {
     };
     child.once("error", (error) => end(`by ${error.message}`));
     child.once("close", (code, signal) => {
-      end(
-        signal === "SIGKILL" ? "by SIGKILL, maybe for lack of memory" : signal ? `by ${signal}` : `with code ${code}`,
-      );
+      const killed = signal === "SIGKILL" ? "by SIGKILL, maybe for lack of memory" : `by ${signal}`;
+      end(signal ? killed : `with code ${code}`);
     });
     this.#child = child;
   }

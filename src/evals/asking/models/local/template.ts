@@ -84,10 +84,8 @@ export class ChatTemplate {
    */
   renderPrefix(messages: readonly ChatMessage[], tools: readonly ChatTool[]): readonly [string, string] {
     const system = messages.filter(({ role }) => role === "system");
-    const [one = "", other = ""] = ["A", "1"].map((content) =>
-      this.render([...system, { role: "user", content }], tools),
-    );
-    return [one, other];
+    const render = (content: string) => this.render([...system, { role: "user", content }], tools);
+    return [render("A"), render("1")];
   }
 
   #write(values: { messages: readonly ChatMessage[]; tools: readonly ChatTool[]; add_generation_prompt?: boolean }) {
@@ -105,11 +103,8 @@ export class ChatTemplate {
     for (const called of forms) {
       try {
         const calls = [{ id: "call00101", type: "function" as const, function: called }];
-        const whole = this.#write({
-          messages: [user, { role: "assistant", content: "", tool_calls: calls }],
-          tools: [],
-          add_generation_prompt: false,
-        });
+        const messages: ChatMessage[] = [user, { role: "assistant", content: "", tool_calls: calls }];
+        const whole = this.#write({ messages, tools: [], add_generation_prompt: false });
         const asked = this.#write({ messages: [user], tools: [] });
         const form = readForm(whole.slice(commonLength(whole, asked)));
         if (form) return form;
