@@ -235,9 +235,8 @@ class ConnectedServer implements Connection {
       const result = toToolResult(answer);
       const text = result.content.map((item) => item.text ?? "").join("\n");
       if (!result.isError) return { kind: "result", result };
-      return isUnknownTool(tool, text, listed)
-        ? { kind: "unknown-tool", message: excerpt(text, maxMessage) }
-        : (unsupported(text) ?? { kind: "result", result });
+      if (isUnknownTool(tool, text, listed)) return { kind: "unknown-tool", message: excerpt(text, maxMessage) };
+      return unsupported(text) ?? { kind: "result", result };
     } catch (error) {
       const refusal = unsupported(messageOf(error), error);
       if (refusal) return refusal;

@@ -145,12 +145,8 @@ export function showTool(tool: OfferedTool): OfferedTool {
   const { shownAs, ...rest } = tool;
   const { name: shown = readOwnName(tool), parameters = {} } = shownAs;
   const prefix = tool.name.slice(0, tool.name.length - readOwnName(tool).length);
-  return {
-    ...rest,
-    name: prefix + shown,
-    ...(tool.ownName !== undefined && { ownName: shown }),
-    inputSchema: renameProperties(tool.inputSchema, new Map(Object.entries(parameters))),
-  };
+  const inputSchema = renameProperties(tool.inputSchema, new Map(Object.entries(parameters)));
+  return { ...rest, name: prefix + shown, ...(tool.ownName !== undefined && { ownName: shown }), inputSchema };
 }
 
 /** Keywords whose schemas are about the same object as the schema around them. */

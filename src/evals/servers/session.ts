@@ -193,12 +193,7 @@ class Lost extends Error {}
  * The result of `work`. When it is cancelled, takes longer than `ms` or loses the connection, it is aborted and this
  * rejects at once, with an error for `classifyFailure`.
  */
-export function withDeadline<T>(
-  ms: number,
-  signal: AbortSignal,
-  link: Link,
-  work: (signal: AbortSignal) => Promise<T>,
-) {
+export function withDeadline<T>(ms: number, signal: AbortSignal, link: Link, work: (abort: AbortSignal) => Promise<T>) {
   return new Promise<T>((resolve, reject) => {
     const abort = new AbortController();
     // Every call in flight adds a listener; with many, Node would warn of a leak.

@@ -14,17 +14,11 @@ import { hostNames } from "../../servers/host.ts";
 import { findProgram, type Host, passEnvironment, readEvents } from "./host.ts";
 import { createHostModel, type HostEndpoint, type HostOptions, resolveHostEndpoint } from "./model.ts";
 
-const provider = {
-  name: "Codex",
-  efforts: ["none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"],
-  ...services.openai,
-};
+const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"];
+const provider = { name: "Codex", efforts, ...services.openai };
 
-const program = {
-  name: "Codex",
-  pattern: /^codex-cli (\d+\.\d+\.\d+\S*)/,
-  install: "Install it (npm install -g @openai/codex), or set CODEX_PATH to the path of the program.",
-};
+const install = "Install it (npm install -g @openai/codex), or set CODEX_PATH to the path of the program.";
+const program = { name: "Codex", pattern: /^codex-cli (\d+\.\d+\.\d+\S*)/, install };
 
 /**
  * Codex as installed (CODEX_PATH of the environment, else `codex` on its PATH), started for every trial in a separate

@@ -7,11 +7,8 @@ import { hostNames } from "../../servers/host.ts";
 import { findProgram, type Host, passEnvironment, readEvents, writeServers } from "./host.ts";
 import { createHostModel, type HostEndpoint, type HostOptions, resolveHostEndpoint } from "./model.ts";
 
-const program = {
-  name: "Copilot CLI",
-  pattern: /GitHub Copilot CLI (\d+\.\d+\.\d+[^\s.]*)/,
-  install: "Install it (npm install -g @github/copilot), or set COPILOT_PATH to the path of the program.",
-};
+const install = "Install it (npm install -g @github/copilot), or set COPILOT_PATH to the path of the program.";
+const program = { name: "Copilot CLI", pattern: /GitHub Copilot CLI (\d+\.\d+\.\d+[^\s.]*)/, install };
 
 const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 

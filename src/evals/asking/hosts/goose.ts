@@ -9,11 +9,8 @@ import { hostNames } from "../../servers/host.ts";
 import { findProgram, type Host, passEnvironment, readEvents } from "./host.ts";
 import { createHostModel, type HostOptions, resolveHostEndpoint } from "./model.ts";
 
-const program = {
-  name: "goose",
-  pattern: /^\s*(\d+\.\d+\.\d+\S*)\s*$/,
-  install: "Install it (npm install -g @aaif/goose), or set GOOSE_PATH to the path of the program.",
-};
+const install = "Install it (npm install -g @aaif/goose), or set GOOSE_PATH to the path of the program.";
+const program = { name: "goose", pattern: /^\s*(\d+\.\d+\.\d+\S*)\s*$/, install };
 
 /**
  * goose as installed (GOOSE_PATH of the environment, else `goose` on its PATH), started for every trial in a separate home

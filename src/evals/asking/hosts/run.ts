@@ -55,11 +55,8 @@ export async function converse(setup: Setup, trial: HostedTrial, signal: AbortSi
     const timer = setTimeout(() => stop.request(describeDelay(setup, traced.exchanges)), setup.timeoutMs);
     const exit = await runProgram(setup, command, folder, prompt, stop).finally(() => clearTimeout(timer));
     const workspace = trial.writable && host.writesFiles ? await readProject(folder.project, host) : undefined;
-    return {
-      outcome: stop.reason() ?? readOutcome(host, traced, offered, exit),
-      ...readTrace(setup, traced, offered),
-      ...(workspace && { workspace }),
-    };
+    const outcome = stop.reason() ?? readOutcome(host, traced, offered, exit);
+    return { outcome, ...readTrace(setup, traced, offered), ...(workspace && { workspace }) };
   } catch (thrown) {
     const failed = broken("model", `${host.name} could not run the trial: ${messageOf(thrown)}`);
     const rest = trace && offer ? readTrace(setup, trace, offer) : { turns: [] };
@@ -90,12 +87,8 @@ function createStop(signal: AbortSignal): Stop {
   const cancel = () => request(broken("cancelled", "the trial was cancelled"));
   if (signal.aborted) cancel();
   signal.addEventListener("abort", cancel, { once: true });
-  return {
-    signal: controller.signal,
-    reason: () => (controller.signal.aborted ? (controller.signal.reason as Outcome) : undefined),
-    request,
-    release: () => signal.removeEventListener("abort", cancel),
-  };
+  const reason = () => (controller.signal.aborted ? (controller.signal.reason as Outcome) : undefined);
+  return { signal: controller.signal, reason, request, release: () => signal.removeEventListener("abort", cancel) };
 }
 
 type Trace = Tap & { conversation(): readonly Exchange[]; shown(): Shown | undefined };
@@ -184,11 +177,8 @@ function sumCost(exchanges: readonly Exchange[], cost: Setup["cost"]): Cost {
 function readTrace({ host, cost }: Setup, trace: Trace, offer: Offer): Omit<Reply, "outcome"> {
   const shown = trace.shown();
   const skills = new Set(Object.values(shown?.skills ?? {}).flat());
-  return {
-    turns: readTurns(trace.conversation(), { ...offer, skills }, host.wording),
-    costUsd: sumCost(trace.exchanges, cost),
-    ...(shown && { shown }),
-  };
+  const turns = readTurns(trace.conversation(), { ...offer, skills }, host.wording);
+  return { turns, costUsd: sumCost(trace.exchanges, cost), ...(shown && { shown }) };
 }
 
 /** How the host's process ended, with the end of its output. */

@@ -254,11 +254,8 @@ function toNative(blocks: readonly JsonObject[], calls: readonly Call[]): JsonOb
   return kept.slice(0, kept.findLastIndex(({ type }) => !/thinking$/.test(String(type))) + 1);
 }
 
-const batchSchema = z.object({
-  id: z.string().min(1),
-  processing_status: z.string(),
-  request_counts: z.record(z.string(), z.number()).nullish(),
-});
+const request_counts = z.record(z.string(), z.number()).nullish();
+const batchSchema = z.object({ id: z.string().min(1), processing_status: z.string(), request_counts });
 
 const resultSchema = z.object({
   custom_id: z.string(),
@@ -321,11 +318,8 @@ function readState(batch: unknown): BatchState | Fault {
   const { data } = batchSchema.safeParse(batch);
   if (!data) return transientFault("the reply is not a message batch");
   const counts = Object.values(data.request_counts ?? {});
-  return {
-    id: data.id,
-    status: data.processing_status === "ended" ? "ended" : "running",
-    ...(counts.length > 0 && { requests: counts.reduce((sum, count) => sum + count, 0) }),
-  };
+  const status = data.processing_status === "ended" ? "ended" : "running";
+  return { id: data.id, status, ...(counts.length > 0 && { requests: counts.reduce((sum, count) => sum + count, 0) }) };
 }
 
 function readResult(result: z.infer<typeof resultSchema>["result"]): BatchResult {

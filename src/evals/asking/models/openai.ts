@@ -36,12 +36,8 @@ import { askRemote, createFaultReader, createLimits, nameRefused, toAttempt, wit
 import { createToolCache, jsonRequest } from "./wireNames.ts";
 
 /** The names, defaults and limits of OpenAI, for all of its APIs. */
-const provider = {
-  ...services.openai,
-  name: "openai",
-  efforts: ["none", "minimal", "low", "medium", "high", "xhigh", "max"],
-  maxTokensLimit: 100_000,
-};
+const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+const provider = { ...services.openai, name: "openai", efforts, maxTokensLimit: 100_000 };
 
 /**
  * A client with its settings, the limits of all its requests, and a function that reads its errors, for every API of the

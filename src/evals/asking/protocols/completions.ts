@@ -84,10 +84,8 @@ function assembleCompletion(chunks: readonly z.infer<typeof chunk>[]): { body: J
   return { body: { id, model, choices: [{ finish_reason, message }], usage } };
 }
 
-const called = z.object({
-  name: z.string(),
-  arguments: z.union([z.string(), z.custom<JsonObject>(isJsonObject)]).nullish(),
-});
+const writtenArguments = z.union([z.string(), z.custom<JsonObject>(isJsonObject)]).nullish();
+const called = z.object({ name: z.string(), arguments: writtenArguments });
 /** A call of a function, or of a custom tool, which takes text. */
 const toolCall = z.union([
   z.object({ id: text, function: called }),
@@ -96,6 +94,8 @@ const toolCall = z.union([
     .transform(({ id, custom: { name, input } }) => ({ id, function: { name, arguments: input } })),
 ]);
 const reported = maybe(z.union([z.string(), z.object({ message: text, code: z.coerce.string().optional() })]));
+
+const cached = maybe(z.object({ cached_tokens: count }));
 
 /** The fields read of a reply. Local servers omit ids, usage and finish reasons, and send arguments as objects. */
 const completion = z.object({
@@ -117,11 +117,7 @@ const completion = z.object({
     )
     .min(1),
   usage: z
-    .object({
-      prompt_tokens: count,
-      completion_tokens: count,
-      prompt_tokens_details: maybe(z.object({ cached_tokens: count })),
-    })
+    .object({ prompt_tokens: count, completion_tokens: count, prompt_tokens_details: cached })
     .catch({ prompt_tokens: 0, completion_tokens: 0, prompt_tokens_details: undefined }),
 });
 

@@ -25,12 +25,8 @@ const single = z.object({ type: text, name: text, description: text, defer_loadi
 const tools = listOf(single.extend({ tools: listOf(single).optional() }));
 const content = listOrText(z.object({ text }), (value) => ({ text: value }));
 const item = z.object({ type: text, role: text, content, call_id: text, output: content, tools });
-const request = z.object({
-  model: text,
-  instructions: text,
-  tools,
-  input: listOrText(item, (value) => item.parse({ type: "message", role: "user", content: value })),
-});
+const input = listOrText(item, (value) => item.parse({ type: "message", role: "user", content: value }));
+const request = z.object({ model: text, instructions: text, tools, input });
 
 /** OpenAI's Responses API. A tool in a namespace is named `<namespace>__<name>`, unless its name starts so already. */
 export const responses = defineProtocol({
@@ -141,6 +137,7 @@ const outputItem = z.object({
 });
 type OutputItem = z.infer<typeof outputItem>;
 
+const cached = maybe(z.object({ cached_tokens: count, cache_write_tokens: count }));
 const response = z.object({
   id: text,
   model: text,
@@ -148,13 +145,7 @@ const response = z.object({
   error: maybe(failure),
   incomplete_details: maybe(z.object({ reason: text })),
   output: z.array(outputItem),
-  usage: maybe(
-    z.object({
-      input_tokens: count,
-      output_tokens: count,
-      input_tokens_details: maybe(z.object({ cached_tokens: count, cache_write_tokens: count })),
-    }),
-  ),
+  usage: maybe(z.object({ input_tokens: count, output_tokens: count, input_tokens_details: cached })),
 });
 
 /** Reads a whole response. The calls are those that the host executes, and the searches. */

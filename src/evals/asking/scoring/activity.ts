@@ -133,10 +133,8 @@ export function listWorkspace(files: readonly EvalFile[], turns: readonly Turn[]
 }
 
 /** Matches the text of workspace files, by path; a missing file is an absent value. */
-export function compileFiles(
-  expected: JsonObject = {},
-): (list: () => readonly EvalFile[], judge: Judge) => Assertion[] {
-  const tests = Object.entries(expected).map(([path, value]) => {
+export function compileFiles(wanted: JsonObject = {}): (list: () => readonly EvalFile[], judge: Judge) => Assertion[] {
+  const tests = Object.entries(wanted).map(([path, value]) => {
     return { path, key: toInnerPath(path), test: compileMatcher(value) };
   });
   return (list, judge) => {

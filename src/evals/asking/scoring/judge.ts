@@ -81,17 +81,11 @@ export type OpinionCounts = JudgeFigure["counts"];
 /** The content of one request to a judge. The criteria are numbered from 1, in order. */
 export type JudgeQuestions = { transcript: Transcript; questions: readonly JudgeQuestion[] };
 
-/** A judge's answer. The verdict comes last, so that the quote is found before the decision. */
-export const judgmentSchema = z.strictObject({
-  answers: z.array(
-    z.strictObject({
-      number: z.number(),
-      evidence: z.string(),
-      reason: z.string(),
-      verdict: z.enum(["met", "not met", "cannot tell"]),
-    }),
-  ),
-});
+/** The verdict comes last, so that the quote is found before the decision. */
+const opinion = z.enum(opinions);
+const oneAnswer = z.strictObject({ number: z.number(), evidence: z.string(), reason: z.string(), verdict: opinion });
+/** A judge's answer. */
+export const judgmentSchema = z.strictObject({ answers: z.array(oneAnswer) });
 
 /** The schema in the form that services accept for structured output: closed objects, all keys required. */
 const { $schema: _, ...answerSchema }: JsonObject = jsonObjectSchema.parse(z.toJSONSchema(judgmentSchema));

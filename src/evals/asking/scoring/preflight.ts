@@ -40,9 +40,8 @@ export function preflight(
   const isAnswered: IsAnswered = (tool) => {
     if (mocked.has(tool.name)) return { yes: true };
     if (mocks?.unmatched === "error") return { yes: false, reason: `no mock answers calls of ${tool.name}` };
-    return tool.origin === "dispatched"
-      ? isDispatchExecuted(tool, dispatch, toolset, policy)
-      : executable(tool, policy);
+    if (tool.origin === "dispatched") return isDispatchExecuted(tool, dispatch, toolset, policy);
+    return executable(tool, policy);
   };
   const isOpen = hasOpenCatalog(dispatch, toolset);
   const isUnchecked = (name: string) => isOpen || (laterTools?.includes(name) ?? false);
@@ -147,10 +146,8 @@ function warnOfDispatchers(expected: readonly string[], dispatch: Case["dispatch
 function checkSkill(skill: string, { tools }: Toolset): CaseProblem[] {
   const offered = tools.filter(({ origin }) => origin === "skill").map(({ name }) => name);
   if (skill === "none" || offered.includes(skillEntryName(skill))) return [];
-  const hint =
-    offered.length > 0
-      ? `Use an offered skill: ${offered.join(", ")}.`
-      : "No skill is offered: name a folder of skills under `skills` in the suite.";
+  const none = "No skill is offered: name a folder of skills under `skills` in the suite.";
+  const hint = offered.length > 0 ? `Use an offered skill: ${offered.join(", ")}.` : none;
   return [error(`expected skill "${skill}" is not offered.`, didYouMean(skillEntryName(skill), offered, hint))];
 }
 
@@ -177,9 +174,8 @@ function checkArgs(args: JsonObject, argsMode: ArgsMode, tool: OfferedTool): Cas
       isAbsent(expected) && listRequired(schema).includes(name)
         ? `${at} must be absent, but is required`
         : explainRefused(expected, property, schema, at);
-    return reason === undefined
-      ? []
-      : [error(`can never match: ${reason}.`, `Fit it to the inputSchema of "${tool.name}": ${showJson(property)}.`)];
+    if (reason === undefined) return [];
+    return error(`can never match: ${reason}.`, `Fit it to the inputSchema of "${tool.name}": ${showJson(property)}.`);
   });
   // Required arguments that an exact comparison would reject.
   const missing = listRequired(schema).filter((required) => !Object.hasOwn(args, required));

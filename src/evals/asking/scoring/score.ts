@@ -35,16 +35,13 @@ type Assess = (activity: Activity, judge: Judge) => Assessment;
 type GraderOptions = { unjudged?: string | undefined };
 
 type GradedCase = Pick<Case, "expect" | "assertions" | "expectedBehavior" | "files" | "expectedFiles">;
+type WholeCase = GradedCase & Pick<Case, "turns">;
 
 /**
  * Creates the grader of one case and toolset, for its expectation and those of its user turns. If the server changed its list
  * during a trial, a tool is known from the reply on that it was shown for, until it is gone.
  */
-export function createGrader(
-  one: GradedCase & Pick<Case, "turns">,
-  toolset: Toolset,
-  options: GraderOptions = {},
-): Grade {
+export function createGrader(one: WholeCase, toolset: Toolset, options: GraderOptions = {}): Grade {
   const gradeList = createListGrader(one, toolset, options);
   return (turns, ...facts) => {
     if (turns.length > 0 && turns.every(isSilent)) {
@@ -77,7 +74,7 @@ function followListChanges({ hash, tools }: Toolset, turns: readonly Turn[]): { 
   return { toolset: { hash, tools: [...all.values()] }, turns: followed };
 }
 
-function createListGrader(one: GradedCase & Pick<Case, "turns">, toolset: Toolset, options: GraderOptions): Grade {
+function createListGrader(one: WholeCase, toolset: Toolset, options: GraderOptions): Grade {
   const { turns: messages, ...whole } = one;
   const own = listOwnTools(one, toolset);
   const create = (part: GradedCase) => createPartGrader(part, toolset, own, options);
@@ -244,9 +241,8 @@ function compileAny(expect: Extract<Expectation, { kind: "any" }>, lookup: ToolL
   return ({ first }, judge) => {
     const picked = labelCalls(first, lookup.find);
     const [head] = first;
-    return head
-      ? { picked, ...scoreCall(head, judge) }
-      : fail("no-call", picked, "expected a call of any tool, got none");
+    if (!head) return fail("no-call", picked, "expected a call of any tool, got none");
+    return { picked, ...scoreCall(head, judge) };
   };
 }
 

@@ -31,11 +31,8 @@ export const getLookup = once(({ tools: listed }: Toolset): ToolLookup => {
   const dispatched = index(({ origin }) => origin === "dispatched");
   const findInner = (name: string) => dispatched.get(name) ?? tools.get(name) ?? describeUnknown(name);
   const find: FindTool = (name, inner) => (inner ? (inner.unlisted ? undefined : findInner(name)) : tools.get(name));
-  return {
-    names: [...tools.keys(), ...dispatched.keys()],
-    find,
-    findAny: (name) => tools.get(name) ?? dispatched.get(name),
-  };
+  const names = [...tools.keys(), ...dispatched.keys()];
+  return { names, find, findAny: (name) => tools.get(name) ?? dispatched.get(name) };
 });
 
 /** A tool behind a dispatcher without a known catalog: any name and arguments are accepted. */

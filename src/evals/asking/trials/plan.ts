@@ -191,9 +191,8 @@ export function orderTools(
 ): OfferedTool[] {
   const getName = ({ name }: OfferedTool) => listedName(name);
   const location = Math.floor(orderSeed / lines) - 1;
-  return location < 0
-    ? orderBySeed(tools, orderSeed, getName)
-    : orderOnLine(tools, orderSeed % lines, location, getName);
+  if (location < 0) return orderBySeed(tools, orderSeed, getName);
+  return orderOnLine(tools, orderSeed % lines, location, getName);
 }
 
 const lastOrder = once((tools: readonly OfferedTool[]) => ({ seed: Number.NaN, ordered: tools }));
@@ -237,10 +236,8 @@ export function countRequests(
       return [planned.case.id, { wordings, requests: wordings * Math.min(...getLists(planned).map(countOrders)) }];
     }),
   );
-  return {
-    requests: (id: string) => counts.get(id)?.requests ?? Number.POSITIVE_INFINITY,
-    wordings: (id: string) => counts.get(id)?.wordings ?? 1,
-  };
+  const requests = (id: string) => counts.get(id)?.requests ?? Number.POSITIVE_INFINITY;
+  return { requests, wordings: (id: string) => counts.get(id)?.wordings ?? 1 };
 }
 
 const factorial = (n: number): number => (n < 2 ? 1 : n * factorial(n - 1));

@@ -63,9 +63,8 @@ function shortenList(skills: readonly ListedSkill[], listing: ListingHost | unde
 }
 
 function describeLoad(skill: string, form: SkillForm): { tool: string; arguments: JsonObject } {
-  return form === "skill-tool"
-    ? { tool: skillTools.load, arguments: { skill } }
-    : { tool: skillTools.read, arguments: { file_path: `${shelf.skills}/${skill}/SKILL.md` } };
+  if (form === "skill-tool") return { tool: skillTools.load, arguments: { skill } };
+  return { tool: skillTools.read, arguments: { file_path: `${shelf.skills}/${skill}/SKILL.md` } };
 }
 
 /** The two forms as hosts write them: a plain list for a `Skill` tool, and the tags of the Agent Skills guide. */

@@ -23,11 +23,10 @@ export function parseBody(body: string, bodyLine: number): Structure {
   return {
     ...(title && { title: toLine(title.block) }),
     ...(situation && { situation: toLine(situation.block) }),
-    steps: items.flatMap(({ block, section: { kind } }) =>
-      block.kind === "item" && block.number !== undefined && (kind === "other" || kind === "preamble")
-        ? [{ ...toLine(block), number: block.number }]
-        : [],
-    ),
+    steps: items.flatMap(({ block, section: { kind } }) => {
+      const isStep = block.kind === "item" && (kind === "other" || kind === "preamble");
+      return isStep && block.number !== undefined ? [{ ...toLine(block), number: block.number }] : [];
+    }),
     never: items.flatMap(({ block, section }) => (section.kind === "never" ? [toLine(block)] : [])),
     references: blocks.flatMap(({ block, section }) => findReferences(block, section.kind === "references")),
   };

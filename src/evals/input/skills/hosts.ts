@@ -45,10 +45,8 @@ function readClaudeSettings(home: string | undefined, cwd: string): ClaudeSettin
   const all = files.map((file) => readJson(file, settingsSchema));
   const enabled: Record<string, unknown> = Object.assign({}, ...all.map((one) => one?.enabledPlugins));
   const on = Object.keys(enabled).filter((id) => enabled[id] !== false);
-  return {
-    plugins: home === undefined ? [] : on.flatMap((id) => listPluginFolders(join(home, ".claude/plugins"), id)),
-    overrides: Object.assign({}, ...all.map((one) => one?.skillOverrides)),
-  };
+  const plugins = home === undefined ? [] : on.flatMap((id) => listPluginFolders(join(home, ".claude/plugins"), id));
+  return { plugins, overrides: Object.assign({}, ...all.map((one) => one?.skillOverrides)) };
 }
 
 /** The skill folders of an installed plugin whose marketplace lists it. One on this machine is used in place. */

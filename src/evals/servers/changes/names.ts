@@ -28,10 +28,8 @@ export function indexByName(tools: readonly JsonObject[]): ToolsByName {
 export function listVersions(name: string): { previous: string | undefined; next: string } {
   const [, base = name, suffix = "1"] = /^(.*)_v(\d{1,6})$/s.exec(name) ?? [];
   const version = Number(suffix);
-  return {
-    previous: version < 2 ? undefined : version === 2 ? base : `${base}_v${version - 1}`,
-    next: `${base}_v${version + 1}`,
-  };
+  const previous = version < 2 ? undefined : version === 2 ? base : `${base}_v${version - 1}`;
+  return { previous, next: `${base}_v${version + 1}` };
 }
 
 /** The newest listed version of a tool after the given one: `search_v3` for `search` and `search_v2`. */

@@ -159,9 +159,8 @@ function merge(branches: readonly (Side<JsonObject> | undefined)[]): Side<JsonOb
   const fitting = ["type", ...listTypes(main.schema).flatMap((type) => restrictions[toKind(type)])];
   const isFitting = listRules(main.schema).every((keyword) => fitting.includes(keyword));
   const areTyped = branches.every(({ schema }) => listTypes(schema).length > 0) && areDistinct(types.map(toKind));
-  return others.length === 0 && isFitting && areTyped
-    ? { ...main, schema: { ...main.schema, type: types } }
-    : undefined;
+  if (others.length > 0 || !isFitting || !areTyped) return undefined;
+  return { ...main, schema: { ...main.schema, type: types } };
 }
 
 const areDistinct = (values: readonly unknown[]) => new Set(values).size === values.length;

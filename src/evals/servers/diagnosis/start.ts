@@ -67,19 +67,15 @@ export function diagnoseLocalStart(start: LocalStart, direct: string): Diagnosed
 }
 
 function diagnoseCommand({ folder, program, script, command, line }: LocalStart): Diagnosed | undefined {
-  if (!folder.exists)
-    return {
-      rule: "folder-missing",
-      message: `The working directory does not exist: ${folder.path}.`,
-      fix: 'Correct or remove "cwd".',
-    };
+  if (!folder.exists) {
+    const message = `The working directory does not exist: ${folder.path}.`;
+    return { rule: "folder-missing", message, fix: 'Correct or remove "cwd".' };
+  }
   if (program.kind === "missing") return diagnoseMissingProgram(program, command, line);
-  if (program.kind === "not executable")
-    return {
-      rule: "program-not-executable",
-      message: `${program.path} is not executable.`,
-      fix: "Run chmod +x on it, or use its interpreter as the command.",
-    };
+  if (program.kind === "not executable") {
+    const fix = "Run chmod +x on it, or use its interpreter as the command.";
+    return { rule: "program-not-executable", message: `${program.path} is not executable.`, fix };
+  }
   if (!script || script.exists) return undefined;
   return {
     rule: "script-missing",
@@ -144,14 +140,11 @@ function diagnoseExit(start: LocalStart, direct: string): Diagnosed | undefined 
     return { rule, message, fix, evidence, ...command };
   }
   const isQuiet = start.stderr.length === 0;
-  return {
-    rule: "exits",
-    message: `The server exits before it answers${isQuiet ? ", and prints nothing to stderr" : ""}.`,
-    evidence,
-    fix: isQuiet
-      ? "Connect the transport and keep running until stdin closes. Print the reason for an early exit to stderr."
-      : "Run the command in the same directory, and fix the error that it prints.",
-  };
+  const message = `The server exits before it answers${isQuiet ? ", and prints nothing to stderr" : ""}.`;
+  const fix = isQuiet
+    ? "Connect the transport and keep running until stdin closes. Print the reason for an early exit to stderr."
+    : "Run the command in the same directory, and fix the error that it prints.";
+  return { rule: "exits", message, evidence, fix };
 }
 
 /** How to fix a known error of a local server. */
@@ -185,20 +178,15 @@ function diagnoseSilence(start: LocalStart): Diagnosed {
   const silence = describeSilence(start);
   const known = findKnownError(start.stderr.join("\n"), "ended");
   const evidence = [...quoteStdout(start), ...quoteLines("stderr", start.stderr, known?.line)];
-  if ([...start.noise, ...start.stderr].some((line) => httpOutput.test(line)))
-    return {
-      rule: "web-server",
-      message: `${silence} It appears to serve HTTP.`,
-      evidence,
-      fix: "Register it by its URL, or start it with its option for stdio.",
-    };
-  if (start.noise.length > 0)
-    return {
-      rule: "stdout-noise",
-      message: `${silence} It writes output other than protocol messages to stdout.`,
-      evidence,
-      fix: "Write logs to stderr: stdout is reserved for the protocol.",
-    };
+  if ([...start.noise, ...start.stderr].some((line) => httpOutput.test(line))) {
+    const fix = "Register it by its URL, or start it with its option for stdio.";
+    return { rule: "web-server", message: `${silence} It appears to serve HTTP.`, evidence, fix };
+  }
+  if (start.noise.length > 0) {
+    const message = `${silence} It writes output other than protocol messages to stdout.`;
+    const fix = "Write logs to stderr: stdout is reserved for the protocol.";
+    return { rule: "stdout-noise", message, evidence, fix };
+  }
   if (known && !known.isNotice)
     return { rule: known.rule, message: `${known.message} ${silence}`, evidence, fix: explainKnown(known, start) };
   const { runner } = start;
@@ -231,38 +219,30 @@ function diagnoseStatus(
   client: { message: string; hint: string },
 ): Cause {
   const isLoop = client.message.includes("redirects in a loop");
-  if (status >= 300 && status < 400)
-    return {
-      rule: "redirect",
-      message: `The URL redirects${isLoop ? " in a loop" : location === undefined ? "" : ` to ${location}`}.`,
-      fix: isLoop ? client.hint : "Use the target URL: hosts drop headers on redirects, or do not follow them.",
-    };
+  if (status >= 300 && status < 400) {
+    const where = isLoop ? " in a loop" : location === undefined ? "" : ` to ${location}`;
+    const fix = isLoop ? client.hint : "Use the target URL: hosts drop headers on redirects, or do not follow them.";
+    return { rule: "redirect", message: `The URL redirects${where}.`, fix };
+  }
   // Some services answer a missing key with another status, and name it in the body.
   const asksForKey = status >= 400 && said !== undefined && findMissingKey(said, "running") !== undefined;
   // Others answer the first request of a client, and refuse the next.
   const refused = findRefusal(client.message) ?? status;
   if (refused === 401 || refused === 403 || asksForKey) {
     const bearer = authenticate?.toLowerCase().startsWith("bearer") ? " as Authorization: Bearer <token>" : "";
-    return {
-      rule: "credentials",
-      message: refused === 403 ? "The server rejects the credentials." : "The server requires credentials.",
-      fix: `Add them to "headers"${bearer}, or log in with \`evals login ${url.split("?")[0]}\`.`,
-    };
+    const message = refused === 403 ? "The server rejects the credentials." : "The server requires credentials.";
+    const fix = `Add them to "headers"${bearer}, or log in with \`evals login ${url.split("?")[0]}\`.`;
+    return { rule: "credentials", message, fix };
   }
   if (status === 404 || status === 405) {
     const other = transport === "http" ? "sse" : "http";
-    return {
-      rule: "no-endpoint",
-      message: "There is no MCP endpoint at this URL.",
-      fix: `Check the path (often /mcp or /sse), and whether the server uses the transport ${other} (\`--transport ${other}\`).`,
-    };
+    const fix = `Check the path (often /mcp or /sse), and whether the server uses the transport ${other} (\`--transport ${other}\`).`;
+    return { rule: "no-endpoint", message: "There is no MCP endpoint at this URL.", fix };
   }
-  if (status === 429)
-    return {
-      rule: "rate-limit",
-      message: "The server refuses further requests for now.",
-      fix: "Wait, then try again; ask the operator of the server for a higher limit if it stays.",
-    };
+  if (status === 429) {
+    const fix = "Wait, then try again; ask the operator of the server for a higher limit if it stays.";
+    return { rule: "rate-limit", message: "The server refuses further requests for now.", fix };
+  }
   if (status >= 500)
     return { rule: "server-fault", message: "The server has an internal error.", fix: "Check its log." };
   return { rule: "not-mcp", message: "The URL answers, but not with MCP.", fix: client.hint };
@@ -282,11 +262,8 @@ function diagnoseNoResponse(code: string, url: string): Cause {
     const { codes: _, ...cause } = known;
     return cause.rule === "tls" && !url.startsWith("https:") ? { ...cause, fix: "Use https://." } : cause;
   }
-  return {
-    rule: "unreachable",
-    message: "The server cannot be reached.",
-    fix: "Check host, port and path of the URL.",
-  };
+  const fix = "Check host, port and path of the URL.";
+  return { rule: "unreachable", message: "The server cannot be reached.", fix };
 }
 
 const networkErrors: readonly (Cause & { codes: RegExp })[] = [
