@@ -303,9 +303,8 @@ function mapTexts(value: Json, change: (text: string) => string): Json {
   if (typeof value === "string") return change(value);
   if (Array.isArray(value)) return value.map((one) => mapTexts(one, change));
   if (!isJsonObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, one]) => (one === undefined ? [] : [[key, mapTexts(one, change)]])),
-  );
+  const given = Object.entries(value).filter(([, one]) => one !== undefined);
+  return Object.fromEntries(given.map(([key, one]) => [key, mapTexts(one, change)]));
 }
 
 // `${name:rest}` of VS Code and Cursor, the folder of a plugin of Claude Code, `{env:NAME}` of opencode, `${{ secrets.NAME }}` of Continue, `$NAME` of Gemini CLI.

@@ -44,10 +44,9 @@ export function presentTools(tools: readonly OfferedTool[], hostName: HostName):
     const name = isPlain ? tool.name : hostNames[hostName](tool.server, readOwnName(tool));
     const other = byName.get(name)?.tool;
     if (other) {
-      throw usageError(
-        `"${other.name}" of ${describeOrigin(other)} and "${tool.name}" of ${describeOrigin(tool)} would both be shown as "${name}".`,
-        hostName === "plain" ? "Rename one, or choose a host that also shows the name of the server." : "Rename one.",
-      );
+      const both = `"${other.name}" of ${describeOrigin(other)} and "${tool.name}" of ${describeOrigin(tool)}`;
+      const more = hostName === "plain" ? ", or choose a host that also shows the name of the server" : "";
+      throw usageError(`${both} would both be shown as "${name}".`, `Rename one${more}.`);
     }
     byName.set(name, one);
   }
@@ -116,10 +115,7 @@ type NameTool = (server: string, tool: string) => string;
 
 /** The name of a tool of a server, as each host shows it. */
 export const hostNames = Object.fromEntries(
-  Object.entries(hostProfiles).map(([host, { names }]): [string, NameTool] => [
-    host,
-    (server, tool) => nameTool(names, server, tool),
-  ]),
+  Object.entries(hostProfiles).map(([host, { names }]) => [host, nameTool.bind(undefined, names)]),
 ) as Record<keyof typeof hostProfiles, NameTool>;
 
 /** Tools of its own that Claude Code 2.1.330 lists by name only until they are searched for: no request defines them. */

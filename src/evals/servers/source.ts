@@ -115,10 +115,8 @@ export async function openSource(parts: SourceParts, io: ServerWorld & Pick<Io, 
       const members = results.map(async (one): Promise<Member> => {
         if (!("listed" in one)) return { name: one.name, failure: one.failure };
         const { name, listed } = one;
-        return await open(listed.live as Live).then(
-          (server) => ({ name, server }),
-          (error: unknown) => ({ name, failure: messageOf(error) }),
-        );
+        const onError = (error: unknown) => ({ name, failure: messageOf(error) });
+        return await open(listed.live as Live).then((server) => ({ name, server }), onError);
       });
       return joinServers(config, await Promise.all(members));
     };
@@ -200,10 +198,8 @@ async function waitForAll(work: readonly (Promise<unknown> | undefined)[], name:
   const failures = (await Promise.allSettled(work)).flatMap((end) => {
     if (end.status !== "rejected") return [];
     if (end.reason instanceof EvalsError) return end.reason;
-    return serverError(
-      `The tools of "${name}" cannot be read: ${messageOf(end.reason)}.`,
-      "Check what its servers list.",
-    );
+    const message = `The tools of "${name}" cannot be read: ${messageOf(end.reason)}.`;
+    return serverError(message, "Check what its servers list.");
   });
   if (failures.length > 0) throw EvalsError.all(failures);
 }
@@ -239,9 +235,8 @@ function describeFailure(name: string, host: HostFile, thrown: unknown): { failu
 /** The members as one server. It is alive while all started members are, so that one that ended is started again. */
 function joinServers(name: string, members: readonly Member[]): ToolServer {
   const started = members.flatMap((one) => ("server" in one ? [one.server] : []));
-  const about: JsonObject = Object.fromEntries(
-    members.map((one) => [one.name, "server" in one ? one.server.about : { failure: one.failure }]),
-  );
+  const described = members.map((one) => [one.name, "server" in one ? one.server.about : { failure: one.failure }]);
+  const about: JsonObject = Object.fromEntries(described);
   const prefixes = members.map((member) => ({ member, prefix: nameInConfiguration(member.name, "") }));
   // The longest prefix wins: there may be a server `a__b` and a server `a`.
   prefixes.sort((a, b) => b.prefix.length - a.prefix.length);
@@ -249,10 +244,8 @@ function joinServers(name: string, members: readonly Member[]): ToolServer {
     name,
     about,
     list: async (signal) => {
-      const lists = members.map(async (one) =>
-        "server" in one ? nameTools(one.name, await one.server.list(signal)) : [],
-      );
-      return (await Promise.all(lists)).flat();
+      const list = async (one: Member) => ("server" in one ? nameTools(one.name, await one.server.list(signal)) : []);
+      return (await Promise.all(members.map(list))).flat();
     },
     call: async (tool, args, signal, elicit): Promise<CallOutcome> => {
       const found = prefixes.find(({ prefix }) => tool.startsWith(prefix));

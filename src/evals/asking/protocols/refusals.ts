@@ -83,9 +83,9 @@ export function findRefusal(value: Json | undefined): Refusal | undefined {
   // RetryInfo of Google, in seconds.
   const [seconds] = details.flatMap(({ retryDelay }) => /^([\d.]+)s$/.exec(String(retryDelay))?.[1] ?? []);
   const { retryAfterMs = Number(seconds) * 1000 } = value;
-  const kind = [type, status, code].find(
-    (one) => typeof one === "string" && !/^(?:error|none|\d+|https?:.*|about:blank|)$/i.test(one),
-  );
+  const isTelling = (one?: Json) =>
+    typeof one === "string" && !/^(?:error|none|\d+|https?:.*|about:blank|)$/i.test(one);
+  const kind = [type, status, code].find(isTelling);
   if (typeof msg === "string" && Array.isArray(loc)) {
     const location = loc.filter((step) => step !== "body").join(".");
     return { message: location === "" ? msg : `${location}: ${msg}` };

@@ -22,10 +22,10 @@ export function withMockFiles(parsed: ParsedFile, cwd: string): ParsedFile {
     });
     return Object.fromEntries(tools);
   };
-  const withMocks = (holder: Json, path: Path): Json =>
-    isJsonObject(holder) && holder.mocks !== undefined
-      ? { ...holder, mocks: readAll(holder.mocks, [...path, "mocks"]) ?? null }
-      : holder;
+  const withMocks = (holder: Json, path: Path): Json => {
+    if (!isJsonObject(holder) || holder.mocks === undefined) return holder;
+    return { ...holder, mocks: readAll(holder.mocks, [...path, "mocks"]) ?? null };
+  };
   const withCases = Object.entries(value).map(([key, member]): [string, Json] => {
     const isList = (key === "cases" || key === "evals") && Array.isArray(member);
     return [key, isList ? member.map((one, i) => withMocks(one, [key, i])) : member];
@@ -56,8 +56,7 @@ export function checkMocks(mocks: MocksFile | undefined, path: Path): PathProble
       checkMatcher(value, [...at, "args", name]),
     );
     if (given.length === 1) return matchers;
-    const message =
-      given.length === 0 ? `The mock of "${tool}" has no result.` : `The mock of "${tool}" has more than one result.`;
+    const message = `The mock of "${tool}" has ${given.length === 0 ? "no result" : "more than one result"}.`;
     return [...matchers, { path: at, message, hint: 'Give one of "result", "file" and "error".' }];
   });
 }

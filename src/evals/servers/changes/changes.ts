@@ -46,11 +46,9 @@ export function listChanges(base: readonly Tool[], head: readonly Tool[]): ToolC
 /** The edit of the nearest schema around an effect or edit, such as a parameter whose branches changed. */
 function findAround({ id, tool }: Pick<ToolEdit, "id" | "tool">, edits: readonly ToolEdit[]): ToolEdit | undefined {
   const isAround = (place: string) => id.startsWith(place) && /^(?:$|[.[:])/.test(id.slice(place.length));
-  return edits
-    .filter(
-      (edit) => edit.tool === tool && edit.id.endsWith(":schema") && isAround(edit.id.slice(0, -":schema".length)),
-    )
-    .sort((a, b) => b.id.length - a.id.length)[0];
+  const schemas = edits.filter((edit) => edit.tool === tool && edit.id.endsWith(":schema"));
+  const around = schemas.filter((edit) => isAround(edit.id.slice(0, -":schema".length)));
+  return around.sort((a, b) => b.id.length - a.id.length)[0];
 }
 
 /**

@@ -44,10 +44,8 @@ function mixLists<T extends Tool>(base: readonly T[], head: readonly T[], choose
   const before = new Set(base.map(({ name }) => name));
   const added = head.filter(({ name }) => !before.has(name)).sort(byName);
   const removed = base.filter(({ name }) => !after.has(name)).sort(byName);
-  const renamed = findRenamedTools(
-    indexByName(removed as readonly JsonObject[]),
-    indexByName(added as readonly JsonObject[]),
-  );
+  const index = (tools: readonly Tool[]) => indexByName(tools as readonly JsonObject[]);
+  const renamed = findRenamedTools(index(removed), index(added));
   const kept = base.flatMap((tool) => {
     const current = after.get(tool.name);
     if (current) return [mixTool(tool, current, choose)];

@@ -18,10 +18,8 @@ export function formatName(name: string): string {
 export type ToolsByName = ReadonlyMap<string, JsonObject>;
 
 export function indexByName(tools: readonly JsonObject[]): ToolsByName {
-  const named = tools.flatMap((tool): [string, JsonObject][] =>
-    typeof tool.name === "string" ? [[tool.name, tool]] : [],
-  );
-  return new Map(named.reverse());
+  const named = tools.filter(({ name }) => typeof name === "string").toReversed();
+  return new Map(named.map((tool) => [String(tool.name), tool]));
 }
 
 /** The names of the previous and the next version of a tool, by suffix: `search`, `search_v2`, `search_v3`. */
@@ -45,21 +43,18 @@ export function findSuccessor(name: string, tools: ToolsByName): string | undefi
  */
 export function findDeprecation({ description }: JsonObject): { successor: string | undefined } | undefined {
   if (typeof description !== "string") return undefined;
-  const found = /^\s*(?:DEPRECATED\b|Deprecated(?=[:.!]))(?::?\s*[Uu]se\s+[`"']?([\w.-]*\w))?/.exec(
-    description.slice(0, 300),
-  );
+  const mark = /^\s*(?:DEPRECATED\b|Deprecated(?=[:.!]))(?::?\s*[Uu]se\s+[`"']?([\w.-]*\w))?/;
+  const found = mark.exec(description.slice(0, 300));
   return found ? { successor: found[1] } : undefined;
 }
 
 /** Finds renamed tools, from old to new name: they differ only in name and title, and are not deprecated. */
 export function findRenamedTools(before: ToolsByName, after: ToolsByName): Map<string, string> {
   const body = ({ name: _, title: __, ...rest }: JsonObject) => rest;
-  const bodies = (tools: ToolsByName) =>
-    new Map(
-      [...tools]
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([name, tool]): [string, Json] => [name, findDeprecation(tool) ? {} : body(tool)]),
-    );
+  const bodies = (tools: ToolsByName) => {
+    const sorted = [...tools].sort(([a], [b]) => (a < b ? -1 : 1));
+    return new Map(sorted.map(([name, tool]): [string, Json] => [name, findDeprecation(tool) ? {} : body(tool)]));
+  };
   return findRenamed(bodies(before), bodies(after));
 }
 
@@ -80,10 +75,8 @@ const maxCompared = 20;
  * ignored, because they are too small to be recognized.
  */
 export function findRenamed(before: ReadonlyMap<string, Json>, after: ReadonlyMap<string, Json>): Map<string, string> {
-  const added = groupBy(
-    [...after].filter(([name]) => !before.has(name)),
-    ([, value]) => readDescription(value),
-  );
+  const unknown = [...after].filter(([name]) => !before.has(name));
+  const added = groupBy(unknown, ([, value]) => readDescription(value));
   added.delete("");
   const renamed = new Map<string, string>();
   for (const [name, value] of before) {

@@ -75,8 +75,7 @@ export async function importLibrary(cwd: string): Promise<{ library: Library; ve
       if ((error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND") throw error;
     }
   }
-  throw usageError(
-    "node-llama-cpp is not installed, which runs models on this machine.",
-    "Install it in the project (76 MB): npm install --save-dev --omit=optional --ignore-scripts node-llama-cpp@3.21.1 @node-llama-cpp/<platform>@3.21.1, with linux-x64, linux-arm64, mac-arm64-metal or win-x64 as the platform.",
-  );
+  const hint =
+    "Install it in the project (76 MB): npm install --save-dev --omit=optional --ignore-scripts node-llama-cpp@3.21.1 @node-llama-cpp/<platform>@3.21.1, with linux-x64, linux-arm64, mac-arm64-metal or win-x64 as the platform.";
+  throw usageError("node-llama-cpp is not installed, which runs models on this machine.", hint);
 }
