@@ -1,6 +1,7 @@
 import * as z from "zod";
+import { defined } from "../base/collections.ts";
 import { getProperty, listProperties } from "../base/jsonSchema/keywords.ts";
-import { nearest } from "../base/text/nearest.ts";
+import { didYouMean } from "../base/text/nearest.ts";
 import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from "../base/types/json.ts";
 import { isCallable, isOwnTool, type OfferedTool, readOwnName, type Tool } from "../base/types/tool.ts";
 import { listHostsWithTool, showTool } from "./host.ts";
@@ -135,11 +136,9 @@ function checkParameter(
 }
 
 function suggest(name: string, candidates: readonly string[], what: string): string {
-  const near = nearest(name, candidates);
-  if (near !== undefined) return `Did you mean "${near}"?`;
-  const shown = candidates.slice(0, 12).join(", ");
+  const shown = candidates.slice(0, 12).join(", ") || "none";
   const more = candidates.length > 12 ? ` and ${candidates.length - 12} more` : "";
-  return `${what}: ${shown === "" ? "none" : shown}${more}.`;
+  return didYouMean(name, candidates, `${what}: ${shown}${more}.`);
 }
 
 function applyChange(tool: OfferedTool, change: VariantChange): OfferedTool {
@@ -149,10 +148,9 @@ function applyChange(tool: OfferedTool, change: VariantChange): OfferedTool {
     return { ...kept, ...change.tool, name: tool.name, ...renameTo(tool, change.tool.name, []) };
   }
   const { name, title, description, parameters = {}, searchHint, alwaysLoad } = change;
-  const changed = Object.entries(parameters).map(([path, one]) => ({
-    path: normalizePath(path),
-    ...(typeof one === "string" ? { description: one } : one),
-  }));
+  const changed = Object.entries(parameters).map(([path, one]) => {
+    return { path: normalizePath(path), ...(typeof one === "string" ? { description: one } : one) };
+  });
   const texts = new Map(changed.flatMap((one) => (one.description === undefined ? [] : [[one.path, one.description]])));
   const { _meta, ...rest } = tool;
   const hints = {
@@ -164,8 +162,7 @@ function applyChange(tool: OfferedTool, change: VariantChange): OfferedTool {
   return {
     ...rest,
     ...(kept.length > 0 && { _meta: Object.fromEntries(kept) }),
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
+    ...defined({ title, description }),
     ...(texts.size > 0 && { inputSchema: describeParameters(tool.inputSchema, [], texts) }),
     ...renameTo(tool, name, changed),
   };

@@ -95,7 +95,7 @@ export async function aiSdk(id: string, name: string, options: AiSdkOptions): Pr
       return toAttempt(reply, names, request, result, (calls) => writeParts(data.content, calls));
     } catch (thrown) {
       const isTimeout = limited.aborted && !signal.aborted;
-      const fault = isTimeout ? toFault(thrown, { isTimeout, isConnection: false }, timeoutMs) : readFault(thrown);
+      const fault = isTimeout ? toFault(thrown, "timeout", timeoutMs) : readFault(thrown);
       return nameRefused(fault, request.tools);
     }
   });
@@ -311,7 +311,7 @@ function readFault(thrown: unknown): Fault {
   const causes: unknown[] = [];
   for (let one = thrown; one instanceof Error && causes.length < 10; one = one.cause) causes.push(one);
   const unreachable = causes.find((one) => one instanceof UnreachableError);
-  if (unreachable) return toFault(unreachable, { isTimeout: false, isConnection: true }, 0);
+  if (unreachable) return toFault(unreachable, "connection");
   const { statusCode, responseHeaders = {}, responseBody = "" } = Object(thrown) as Partial<CallError>;
   if (!(thrown instanceof Error) || (statusCode !== undefined && statusCode < 400)) {
     const invalid = causes.find((one) => Array.isArray(Object(one).issues)) as z.ZodError | undefined;
@@ -320,5 +320,5 @@ function readFault(thrown: unknown): Fault {
   if (statusCode === undefined) return permanentFault(`${thrown.name}: ${thrown.message}`);
   const error = responseBody === "" ? { message: thrown.message } : readRefusal(responseBody);
   const status = { status: statusCode, headers: new Headers(responseHeaders), error: { error } };
-  return toFault(Object.assign(new Error(thrown.message), status), { isTimeout: false, isConnection: false }, 0);
+  return toFault(Object.assign(new Error(thrown.message), status), "other");
 }

@@ -208,17 +208,13 @@ type SdkError = Error & {
  * Converts an error of an SDK into a fault. Broken connections, timeouts, statuses 408, 409, 429 and 5xx (unless the service
  * says otherwise in `x-should-retry`) and bodies that are not JSON are transient.
  */
-export function toFault(
-  thrown: unknown,
-  { isTimeout, isConnection }: { isTimeout: boolean; isConnection: boolean },
-  timeoutMs: number,
-): Fault {
-  if (isTimeout) {
+export function toFault(thrown: unknown, kind: "timeout" | "connection" | "other", timeoutMs = 0): Fault {
+  if (kind === "timeout") {
     const message = `no reply within ${timeoutMs / 1000} s (or no connection within 10 s); --timeout allows more`;
     return { kind: "fault", stage: "timeout", message, isTransient: true };
   }
   if (!(thrown instanceof Error)) return permanentFault(String(thrown));
-  if (isConnection) return connectionFault(rootCause(thrown));
+  if (kind === "connection") return connectionFault(rootCause(thrown));
   if (thrown instanceof SyntaxError) return transientFault(`the reply is not JSON (${thrown.message})`);
   const error: SdkError = thrown;
   return error.status === undefined ? permanentFault(error.message) : statusFault(error, error.status);
@@ -228,8 +224,8 @@ export function toFault(
 export const createFaultReader =
   (Timeout: new (...args: never[]) => Error, Connection: new (...args: never[]) => Error) =>
   (thrown: unknown, timeoutMs: number): Fault => {
-    const isTimeout = thrown instanceof Timeout;
-    return toFault(thrown, { isTimeout, isConnection: thrown instanceof Connection }, timeoutMs);
+    const kind = thrown instanceof Timeout ? "timeout" : thrown instanceof Connection ? "connection" : "other";
+    return toFault(thrown, kind, timeoutMs);
   };
 
 /** A tool by its position: in Bedrock from 1, in Gemini among declarations, else in the list of tools or of a namespace. */

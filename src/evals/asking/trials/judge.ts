@@ -48,22 +48,15 @@ export async function judgeTrial(
   const open = verdict.grade === "not-gradable" || questions.some(({ about }) => about === "behavior");
   if (questions.length === 0 || !open) return { verdict };
 
-  const { judging, stopped, ...reading } = await askJudge(
-    judge,
-    { transcript: buildTranscript(messages, turns, followUps), questions },
-    cell,
-    signal,
-  );
+  const asked = { transcript: buildTranscript(messages, turns, followUps), questions };
+  const { judging, stopped, ...reading } = await askJudge(judge, asked, cell, signal);
   for (const [index, question] of questions.entries()) {
     const match = reading.kind === "answered" ? reading.matches[index] : undefined;
     if (match) decided.set(getKey(question), match);
   }
   const otherwise = unknown(reading.kind === "broken" ? reading.why : "the judge was not asked this");
-  return {
-    verdict: grade(turns, (question) => decided.get(getKey(question)) ?? otherwise),
-    ...(judging && { judging }),
-    ...(stopped && { stopped }),
-  };
+  const graded = grade(turns, (question) => decided.get(getKey(question)) ?? otherwise);
+  return { verdict: graded, ...(judging && { judging }), ...(stopped && { stopped }) };
 }
 
 /** Grades with the answers known so far. Returns the verdict and the open questions, each once. */
