@@ -71,10 +71,7 @@ export type ToolPage = { tools: readonly unknown[]; nextCursor?: string | undefi
  * The entries of a server's list, all pages, as they were sent. Throws EvalsError for a list that does not end (more
  * than 64 pages, a repeated cursor), for more than 10,000 entries, and for more than 16 Mi characters.
  */
-export async function readPages(
-  server: string,
-  page: (cursor?: string) => Promise<ToolPage>,
-): Promise<readonly unknown[]> {
+export async function readPages(server: string, page: (cursor?: string) => Promise<ToolPage>): Promise<unknown[]> {
   const entries: unknown[] = [];
   const cursors = new Set<string>();
   let characters = 0;

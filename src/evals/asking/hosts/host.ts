@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { cut } from "../../base/text/text.ts";
+import type { EndpointOptions } from "../../base/types/endpoint.ts";
 import { messageOf, usageError } from "../../base/types/errors.ts";
 import { isJsonObject, type JsonObject, parseJsonText } from "../../base/types/json.ts";
 import type { HostedTrial } from "../../base/types/model.ts";
@@ -76,10 +77,7 @@ export async function writeServers({ dir }: TrialFolder, servers: Launch["server
 export const readEvents = (output: string): JsonObject[] => output.split("\n").map(parseJsonText).filter(isJsonObject);
 
 /** The part of the user's environment that every host gets: programs and language, but no settings and no logins. */
-export function passEnvironment(
-  env: Readonly<Record<string, string | undefined>>,
-  passed = /^(PATH|LANG|LC_ALL)$/i,
-): Record<string, string> {
+export function passEnvironment(env: EndpointOptions["env"], passed = /^(PATH|LANG|LC_ALL)$/i): Record<string, string> {
   const kept = Object.entries(env).filter(([name, value]) => value && passed.test(name));
   return { ...(Object.fromEntries(kept) as Record<string, string>), TERM: "dumb" };
 }

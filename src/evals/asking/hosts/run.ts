@@ -43,20 +43,18 @@ export async function converse(setup: Setup, trial: HostedTrial, signal: AbortSi
   let offer: Offer | undefined;
   let trace: Trace | undefined;
   try {
-    const offered = offerTools(host, setup.relay, trial, stop.signal, stop.request);
-    offer = offered;
-    const traced = openTrace(setup, trial, prompt, offered, stop);
-    trace = traced;
+    offer = offerTools(host, setup.relay, trial, stop.signal, stop.request);
+    trace = openTrace(setup, trial, prompt, offer, stop);
+    const { url: baseUrl, exchanges } = trace;
     const folder = await makeFolder();
     dir = folder.dir;
     await writeProject(folder.project, host, trial.skills, trial.files);
-    const baseUrl = traced.url;
-    const command = await host.configure({ trial, folder, servers: offered.servers, baseUrl, system });
-    const timer = setTimeout(() => stop.request(describeDelay(setup, traced.exchanges)), setup.timeoutMs);
+    const command = await host.configure({ trial, folder, servers: offer.servers, baseUrl, system });
+    const timer = setTimeout(() => stop.request(describeDelay(setup, exchanges)), setup.timeoutMs);
     const exit = await runProgram(setup, command, folder, prompt, stop).finally(() => clearTimeout(timer));
     const workspace = trial.writable && host.writesFiles ? await readProject(folder.project, host) : undefined;
-    const outcome = stop.reason() ?? readOutcome(host, traced, offered, exit);
-    return { outcome, ...readTrace(setup, traced, offered), ...(workspace && { workspace }) };
+    const outcome = stop.reason() ?? readOutcome(host, trace, offer, exit);
+    return { outcome, ...readTrace(setup, trace, offer), ...(workspace && { workspace }) };
   } catch (thrown) {
     const failed = broken("model", `${host.name} could not run the trial: ${messageOf(thrown)}`);
     const rest = trace && offer ? readTrace(setup, trace, offer) : { turns: [] };

@@ -1,6 +1,6 @@
 import { createFetch, type Fetch } from "../../base/network.ts";
 import { cut } from "../../base/text/text.ts";
-import { withoutSecrets } from "../../base/types/endpoint.ts";
+import { type EndpointOptions, withoutSecrets } from "../../base/types/endpoint.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 
 /**
@@ -8,7 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.
  * words of other forms. A 404 names the URL that was asked, since a wrong base URL is its usual cause, and a 401 where the
  * `credentials` came from. Redirects are refusals: a key must not follow one to another host.
  */
-export function createServiceFetch(env: Parameters<typeof createFetch>[0], credentials?: string): Fetch {
+export function createServiceFetch(env: EndpointOptions["env"], credentials?: string): Fetch {
   const fetch = createFetch(env);
   return async (url, init) => {
     const response = await fetch(url, init);

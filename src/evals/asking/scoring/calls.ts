@@ -41,6 +41,9 @@ export type Assessment = Pick<Score, "selection" | "picked" | "unchecked" | "sub
   checks: readonly Assertion[];
 };
 
+/** Assesses what a model did in a trial by one expectation. */
+export type Assess = (activity: Activity, judge: Judge) => Assessment;
+
 /** `selection` is the first thing that is wrong. No assertions follow an unmet one about the tool or the schema. */
 export type CallScore = Pick<Score, "unchecked" | "substituted"> & {
   selection: (typeof callSelections)[number];
@@ -238,10 +241,7 @@ const right = undecided + 1;
  * selection is the first of: no call, an unlisted tool, malformed arguments; then by the worst pair: wrong arguments,
  * wrong result, all expected calls and additional ones; else wrong tool.
  */
-export function compileSequence(
-  expect: CallsExpectation,
-  lookup: ToolLookup,
-): (activity: Activity, judge: Judge) => Assessment {
+export function compileSequence(expect: CallsExpectation, lookup: ToolLookup): Assess {
   const scorers = expect.calls.map((call) => compileCall(call, expect.argsMode, lookup));
   const labels = expect.calls.map(({ tools }, index) => `calls[${index + 1}] ${tools.join(" | ")}`);
   const isOptional = (index: number) => expect.calls[index]?.optional === true;

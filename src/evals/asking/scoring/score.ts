@@ -14,7 +14,7 @@ import {
   readActivity,
   readingTools,
 } from "./activity.ts";
-import { type Assessment, type CallScore, chooseBetter, compileCall, compileSequence } from "./calls.ts";
+import { type Assess, type Assessment, type CallScore, chooseBetter, compileCall, compileSequence } from "./calls.ts";
 import { joinScores, labelCalls, labelExpectation, noneLabel, type PartScore } from "./labels.ts";
 import { type Judge, noJudge } from "./matchers.ts";
 import { getLookup, type ToolLookup } from "./tools.ts";
@@ -29,7 +29,6 @@ export type Grade = (
   deferred?: ReadonlySet<string>,
   workspace?: readonly EvalFile[],
 ) => Score;
-type Assess = (activity: Activity, judge: Judge) => Assessment;
 
 /** `unjudged`: why arguments and results are not judged, for a model that makes them up; then only the tool counts. */
 type GraderOptions = { unjudged?: string | undefined };
