@@ -137,6 +137,29 @@ describe("withWorkspace", () => {
     ]);
   });
 
+  it("counts the problems of a suite that have the same remedy after the first five", async () => {
+    const gone = Array.from({ length: 8 }, (_, at) => ({
+      id: `${at}`,
+      input: `Do ${at}`,
+      expect: { tool: `gone-${at}` },
+    }));
+    const cases = [...gone, { id: "ok", input: "x", expect: { tool: "list" } }].map((one) => ({
+      ...one,
+      tools: [other],
+    }));
+    const { io } = project({ "evals/gone.json": { name: "gone", cases } });
+    const world = io();
+    const given = { ...options, paths: ["evals/gone.json"] };
+    const broken = await withWorkspace(given, world, async (opened) => opened.cases.filter((one) => one.unavailable));
+    expect(broken).toHaveLength(8);
+    expect(
+      world
+        .warned()
+        .match(/(?<=warning: ).*/g)
+        ?.slice(4),
+    ).toEqual(['Case "4": expected tool "gone-4" is not listed.', "3 more problems like these, from this one on."]);
+  });
+
   it("takes exactly one suite for an experiment", async () => {
     const { io } = project({ "evals/live.json": live });
     const use = async ({ suites }: Workspace) => suites.map(({ name }) => name);

@@ -177,7 +177,7 @@ export async function excludeImpossible(
   const found = checked.flatMap(({ one, problems }) =>
     problems.map((problem) => ({ ...one, problem: downgrade(one.suite, problem) })),
   );
-  return { cases: checked.map(({ one }) => one), problems: mergeProblems(found) };
+  return { cases: checked.map(({ one }) => one), problems: foldAlike(mergeProblems(found)) };
 }
 
 /** Merges equal problems of several cases of a suite into the first, which then names the other cases. */
@@ -191,6 +191,19 @@ function mergeProblems(found: readonly { suite: Suite; case: PlannedCase["case"]
     const more = others.length > named.length ? `, and ${others.length - named.length} more` : "";
     const { problem } = first;
     return { ...problem, message: `${problem.message.slice(0, -1)}; likewise ${named.join(", ")}${more}.` };
+  });
+}
+
+const mostAlike = 5;
+
+/** Shows the first problems of a file that have the same remedy, and counts the others: a server may lack all its tools. */
+function foldAlike(problems: readonly Problem[]): Problem[] {
+  const groups = groupBy(problems, ({ severity, hint, location }) => JSON.stringify([location?.file, severity, hint]));
+  return [...groups.values()].flatMap((group) => {
+    const shown = group.slice(0, mostAlike);
+    const [first, ...others] = group.slice(mostAlike);
+    if (!first || others.length === 0) return group;
+    return [...shown, { ...first, message: `${others.length + 1} more problems like these, from this one on.` }];
   });
 }
 
