@@ -108,10 +108,10 @@ describe("evals init", () => {
 
   it("drafts queries for skills, which pass lint, and keeps those that there are", async () => {
     rmSync(join(cwd, ".mcp.json"));
-    const describe = (name: string, description: string) => {
-      mkdirSync(join(cwd, ".claude/skills", name), { recursive: true });
+    const describe = (name: string, description: string, folder = ".claude/skills") => {
+      mkdirSync(join(cwd, folder, name), { recursive: true });
       const text = `---\nname: ${name}\ndescription: ${description}\n---\n\n# ${name}\n\n1. Read all of it.\n`;
-      writeFileSync(join(cwd, ".claude/skills", name, "SKILL.md"), text);
+      writeFileSync(join(cwd, folder, name, "SKILL.md"), text);
     };
     describe("release-notes", "Writes release notes from commits. Use when the user asks for a changelog.");
     describe("minutes", "Write the minutes of a meeting. Use when the user pastes a transcript of a meeting.");
@@ -130,6 +130,10 @@ describe("evals init", () => {
       "NOT REVIEWED · a keyword search says nothing about 11 drafted",
     );
     expect((await evals(["init", ".claude/skills"], { cwd })).out).toContain("Kept the queries of 2 skills.");
+    describe("pdf", "Merges PDF files. Use when the user has several.", "skills");
+    expect((await evals(["init"], { cwd })).out).toMatch(
+      /Drafted evals\/evals\.json of 1 skill:[^$]* `evals\s+queries\s+skills`/,
+    );
   });
 
   it("asks for a name where there are several servers, and for a server where there is none", async () => {

@@ -176,10 +176,14 @@ async function chooseTargets(options: InitOptions, io: Io) {
 const nameSource = (source: Source) =>
   source.kind === "server" ? `"${source.name}"${source.via === undefined ? "" : ` (${source.via})`}` : source.file;
 
-/** The skills that a run finds, and the servers of hosts or of the package; those of the user only if alone. */
+/**
+ * The skills that a run finds, and those in `skills`, where plugins have them; the servers of hosts or of the package, and
+ * those of the user only if alone.
+ */
 async function findTargets(name: string[] | undefined, io: Io) {
   const { roots } = await findSkillFolders({}, io);
-  const { skills } = await discoverSkills(roots, { cwd: io.cwd });
+  const ofPlugin = { dir: resolve(io.cwd, "skills"), level: "plugin" as const };
+  const { skills } = await discoverSkills([...roots, ofPlugin], { cwd: io.cwd });
   const folders = [...new Set(skills.map(({ file }) => dirname(dirname(file))))];
   const files = new Set((await findRegisteredServers(io)).map(({ file }) => file));
   const config = [...files].filter((file) => folders.length === 0 || !isAbsolute(file));
