@@ -33,8 +33,8 @@ export const initCommand = defineCommand({
   },
   epilogue:
     "Without a target, servers are looked up in .mcp.json, .vscode/mcp.json, .cursor/mcp.json and .gemini/settings.json, " +
-    "then in the files of Claude Desktop and Cursor in the home folder, then in package.json. No model and no tool is " +
-    "called, and no file is overwritten. `evals queries` shows each drafted query for a review, or has a model write better ones.",
+    "then in the files of Claude Desktop and Cursor in the home folder, then in package.json, and skills in the " +
+    "folders of hosts and in skills/. No model and no tool is called, and no file is overwritten. `evals queries` shows each drafted query for a review, or has a model write better ones.",
   examples: [
     ['init "npx -y @modelcontextprotocol/server-memory"', "The tools of a server, and a suite for them"],
     ["init", "The same for the server in .mcp.json, and for the skills of the project"],

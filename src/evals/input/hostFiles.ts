@@ -307,7 +307,8 @@ function mapTexts(value: Json, change: (text: string) => string): Json {
   return Object.fromEntries(given.map(([key, one]) => [key, mapTexts(one, change)]));
 }
 
-// `${name:rest}` of VS Code and Cursor, the folder of a plugin of Claude Code, `{env:NAME}` of opencode, `${{ secrets.NAME }}` of Continue, `$NAME` of Gemini CLI.
+// `${name:rest}` of VS Code and Cursor, the folder of a plugin of Claude Code, `{env:NAME}` of opencode,
+// `${{ secrets.NAME }}` of Continue, `$NAME` of Gemini CLI.
 // Lengths are limited, because many unterminated references would otherwise take quadratic time.
 const hostReference =
   /\$\{\{ ?(?:secrets|inputs)\.([\w.-]{1,255}) ?\}\}|\$\{(input|command|config):([^}]{1,255})\}|\$\{(workspaceFolder|workspaceFolderBasename|workspaceRoot|CLAUDE_PLUGIN_ROOT|CLAUDE_PROJECT_DIR|userHome|pathSeparator|\/)\}|(?<!\$)\{(env|file):([^}]{1,255})\}|\$([A-Za-z_]\w{0,255})/g;

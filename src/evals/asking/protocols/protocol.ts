@@ -254,7 +254,7 @@ export function readFinish(
   if (calls > 0) return { stop: "calls" };
   if (stop === "calls")
     return { stop: "done", problem: transientFault(`the reply has finish reason ${raw} but no call`) };
-  // A provider that fails in the middle of a reply leaves the start of its text, and one that cannot read a call what is before.
+  // A provider that fails within a reply leaves the start of its text, and one that cannot read a call the text before it.
   const isFailed = [word, raw ?? ""].some((one) => failedReasons.test(one));
   if (stop === "done" || (hasText && !isFailed)) return { stop: "done" };
   const message = `the reply has finish reason ${raw || reason || "none"} and ${hasText ? "a part of its text" : "no content"}`;

@@ -124,6 +124,9 @@ type Counted = { [K in "cell" | "outcome" | "verdict" | "ms"]: Trial[K] };
 
 const noParaphrases: CaseTally["paraphrases"] = [];
 
+/** What the reasons begin with that say why a trial is not gradable. */
+export const notGradable = "not gradable: ";
+
 /** The trials of one case on one model in one arm. If a trial was repeated, its last attempt counts. */
 export class CaseTally {
   passed = 0;
@@ -171,7 +174,7 @@ export class CaseTally {
     }
     if (!verdict || verdict.grade === "not-gradable") {
       this.notGradable += by;
-      if (verdict) this.reasons.add(`not gradable: ${verdict.reason}`, by);
+      if (verdict) this.reasons.add(`${notGradable}${verdict.reason}`, by);
       return;
     }
     this.outcomes.add(readOutcome(verdict), by);

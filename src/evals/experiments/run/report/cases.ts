@@ -22,6 +22,7 @@ import {
 } from "../../../reports/document.ts";
 import { count, integer, percent, range, ratio, share, some, tally } from "../../../reports/format.ts";
 import { confusions } from "../../results/calls.ts";
+import { notGradable } from "../../results/tally.ts";
 import {
   caseState,
   describePair,
@@ -71,12 +72,12 @@ export function failingCases({ suites }: RunSummary): Block[] {
   return section("Cases that fail", [table("case", columns, rows, { max: limits.failing })]);
 }
 
-/** The cases with trials that were not gradable, by what could not be decided. */
-export function undecided({ suites }: RunSummary): Block[] {
+/** Why trials were not gradable, each reason with its cases. */
+export function ungradable({ suites }: RunSummary): Block[] {
   const open = suites.flatMap(({ cases }) =>
     cases.flatMap(({ id, reasons: all }) => {
-      const own = all.filter(({ text: reason }) => reason.startsWith("not gradable: "));
-      return own.map(({ text: reason, n }) => ({ id, n, why: reason.slice("not gradable: ".length) }));
+      const own = all.filter(({ text: reason }) => reason.startsWith(notGradable));
+      return own.map(({ text: reason, n }) => ({ id, n, why: reason.slice(notGradable.length) }));
     }),
   );
   const items = [...groupBy(open, ({ why }) => why)].map(([why, all]): Span[] => [

@@ -32,7 +32,7 @@ import {
   overallRate,
   substitutes,
   unanswered,
-  undecided,
+  ungradable,
 } from "./cases.ts";
 import { describeLeftOut, exitText, headline, leadingSuite, leadLines, runStatus, statusTone } from "./status.ts";
 
@@ -54,7 +54,7 @@ export function briefDocument(input: RunInput): Block[] {
       return isNamed && blocks.length > 0 ? [heading(2, `${suite.name} · ${suite.model}`), ...blocks] : blocks;
     }),
     ...(isDraft ? [] : [...triggerBlocks(summary), ...failingCases(summary), ...confusedTools(summary)]),
-    ...undecided(summary),
+    ...ungradable(summary),
     ...suites.flatMap(unanswered),
     facts(
       ...madeUp(summary),
