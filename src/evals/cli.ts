@@ -24,12 +24,12 @@ if (argv[2] === "--version") {
 // times that; at half of it, a run of 100,000 trials peaks at 150 MiB instead of 230, for some percent of CPU.
 setFlagsFromString("--heap-growing-percent=50");
 if (process.versions.v8.startsWith("11.")) {
-  // Twice the default of Node 20: most runs end before the code that it optimizes has paid for its compilation. A run of
-  // 1,000 trials takes 17% less CPU, one of 10,000 takes 2% more. Newer versions compile in more stages, and have no
+  // Twice the default of Node 20: most runs end before the code that it optimizes has paid for its compilation. A run
+  // of 1,000 trials takes 17% less CPU, one of 10,000 takes 2% more. Newer versions compile in more stages, and have no
   // such flag.
   setFlagsFromString("--interrupt-budget=135168");
-  // New objects get their 16 MB at once instead of after five doublings, each of which copies what is loaded: some percent
-  // of CPU, and no memory, because a run gets there anyway. Newer versions have far larger limits.
+  // New objects get their 16 MB at once instead of after five doublings, each of which copies what is loaded: some
+  // percent of CPU, and no memory, because a run gets there anyway. Newer versions have far larger limits.
   setFlagsFromString("--semi-space-growth-factor=16");
 }
 
@@ -50,8 +50,8 @@ process.on("SIGQUIT", () => onSignal(exitCodes.sigquit));
 // Makes a file that grows beyond a limit (ulimit -f) a failed write instead of the end of the process.
 process.on("SIGXFSZ", () => {});
 
-// Output that cannot be written must not end a run: trials are still recorded, the rest of the output is dropped. A closed
-// pipe (`evals run | head`) is intended by the reader; any other error, such as a full disk, fails the command.
+// Output that cannot be written must not end a run: trials are still recorded, the rest of the output is dropped. A
+// closed pipe (`evals run | head`) is intended by the reader; any other error, such as a full disk, fails the command.
 let outputFault: string | undefined;
 stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE" || outputFault !== undefined) return;

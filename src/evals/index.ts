@@ -38,8 +38,8 @@ import type {
   VariantsOptions,
 } from "./options.ts";
 
-// The library: each function does what the command of its name does, and returns the object that the command prints with
-// --json. Importing it does nothing else; the rest of the program is loaded by the first call.
+// The library: each function does what the command of its name does, and returns the object that the command prints
+// with --json. Importing it does nothing else; the rest of the program is loaded by the first call.
 
 export type {
   AssertionInput,
@@ -86,8 +86,8 @@ export type Result<T> = T & { ok: boolean; exitCode: number; headline?: string; 
 /**
  * Runs suites and skill evals against a model, records the run, and returns its summary.
  *
- * All functions read `evals.config.*` of `cwd`, as the program does; options win. They reject with an `EvalsError`, which
- * has a list of problems, for wrong input. A run that failed or is incomplete is not an error: see `exitCode`.
+ * All functions read `evals.config.*` of `cwd`, as the program does; options win. They reject with an `EvalsError`,
+ * which has a list of problems, for wrong input. A run that failed or is incomplete is not an error: see `exitCode`.
  * @param options the flags of `evals run`; `suites`: suites as objects, instead of files
  */
 export const run = (options: RunOptions & Context & { suites?: readonly Suite[] } = {}) =>

@@ -12,8 +12,8 @@ import type {
 import type { compareCommand, mergeCommand, showCommand } from "./commands/records.ts";
 import type { baselineCommand, runCommand } from "./commands/run.ts";
 
-// The options of the library's functions, from the flags of the commands. The package has these types written out, with the
-// description of each flag: scripts/declarations.mjs.
+// The options of the library's functions, from the flags of the commands. The package has these types written out, with
+// the description of each flag: scripts/declarations.mjs.
 
 /** `dry-run` as options name it: `dryRun`. */
 type CamelCase<Name> = Name extends `${infer First}-${infer Rest}` ? `${First}${Capitalize<CamelCase<Rest>>}` : Name;

@@ -15,7 +15,7 @@ export type Server = string | NonNullable<Suite["server"]>;
 
 type Expected = NonNullable<NonNullable<Suite["cases"]>[number]["expect"]>;
 
-/** What is asked, and how often. The other options are those of `run`. `lexical`, the default, decides by the tool alone. */
+/** What is asked, and how often, beside the options of `run`. `lexical`, the default, decides by the tool alone. */
 export type SelectOptions = {
   /** What the user says; of a list, one after the other. */
   for: string | string[];

@@ -52,8 +52,8 @@ function shown(value: unknown): string {
 }
 
 /**
- * Creates the reference tool server, not yet connected. Uses the low-level class: McpServer reports an unknown tool as a
- * result instead of an error.
+ * Creates the reference tool server, not yet connected. Uses the low-level class: McpServer reports an unknown tool as
+ * a result instead of an error.
  */
 export function createServer(name: string): Server {
   const server = new Server(

@@ -66,10 +66,10 @@ function createLateFetch(proxies: ReturnType<typeof readProxies>): Fetch {
 type Init = { method?: string; headers?: unknown; body?: unknown; signal?: AbortSignal | null };
 
 /**
- * A `fetch` for the SDKs, through the proxies of the environment or on pooled connections. It is made for one JSON request
- * and one JSON reply:
- * - It resolves after the whole body is read. So the SDK's timeout, which ends when `fetch` resolves, covers the body too,
- *   and a body that is cut off rejects like any other broken connection. It cannot stream.
+ * A `fetch` for the SDKs, through the proxies of the environment or on pooled connections. It is made for one JSON
+ * request and one JSON reply:
+ * - It resolves after the whole body is read. So the SDK's timeout, which ends when `fetch` resolves, covers the body
+ *   too, and a body that is cut off rejects like any other broken connection. It cannot stream.
  * - It follows no redirects and keeps no cookies, and ends a body that is larger than 16 MiB.
  * Timeouts are left to the caller's signal. Throws a usage error for an invalid proxy.
  */

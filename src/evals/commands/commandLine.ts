@@ -153,7 +153,7 @@ function describeCommand(
   return yargs.epilogue([listExamples(examples), epilogue, more].filter(Boolean).join("\n\n"));
 }
 
-/** An option without what yargs would do to its values: they are read by `readValue`, and defaults and choices are shown. */
+/** An option without yargs' reading of its values: `readValue` reads them, and defaults and choices are only shown. */
 function describeOption<Option extends Options | PositionalOptions>(option: Option, isHelp: boolean): Option {
   const { coerce: _, default: fallback, choices, ...rest } = option;
   const shown = isHelp && {

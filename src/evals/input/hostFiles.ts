@@ -5,9 +5,9 @@ import { type EvalsError, type Location, type Problem, usageError } from "../bas
 import { getAtPath, isJsonObject, type Json, type JsonObject, type Path, parseJsonText } from "../base/types/json.ts";
 import { maxBytes, readParsed, readText } from "./parsing/read.ts";
 
-// All that differs between the configuration files of hosts: where they are, where they register servers, and how an entry
-// is written. The rest of the program reads one form, that of `.mcp.json`, with the filter of tools and what is not
-// supported.
+// All that differs between the configuration files of hosts: where they are, where they register servers, and how an
+// entry is written. The rest of the program reads one form, that of `.mcp.json`, with the filter of tools and what is
+// not supported.
 
 /** The files of a host below the folder of a project and below the home folder, and where they register servers. */
 type HostFiles = { title: string; project?: readonly string[]; home?: readonly string[]; key: string };
@@ -96,8 +96,8 @@ const listProjects = (value: Json) =>
   });
 
 /**
- * The servers that are turned off by name: by Claude Code for the project that it keeps as `own`; those of `.mcp.json`, in
- * the settings that a project commits for it; and by lists of Gemini CLI.
+ * The servers that are turned off by name: by Claude Code for the project that it keeps as `own`; those of `.mcp.json`,
+ * in the settings that a project commits for it; and by lists of Gemini CLI.
  */
 function findTurnedOff(value: Json, path: string, own = ""): (name: string) => boolean {
   const read = basename(path) === ".mcp.json" && readText(join(dirname(path), ".claude/settings.json"), maxBytes);
@@ -113,8 +113,8 @@ export const isHostFile = (value: Json) =>
   findServers(value) !== undefined || listProjects(value).some(({ servers }) => servers.length > 0);
 
 /**
- * An entry in the form of `.mcp.json`. `tools` filters what the server lists; `inputs` are the variables that stand for what
- * the host asks the user, with its question; `problems` are about what is not supported.
+ * An entry in the form of `.mcp.json`. `tools` filters what the server lists; `inputs` are the variables that stand for
+ * what the host asks the user, with its question; `problems` are about what is not supported.
  */
 type HostEntry = Project & {
   entry: Json;

@@ -78,7 +78,7 @@ export async function listFinishedRuns(out: string, warn: Warn): Promise<string[
   return finished;
 }
 
-/** What is in a folder of records, by name; nothing if there is no folder. Throws a usage error if it cannot be read. */
+/** What is in a folder of records, by name; nothing if there is none. Throws a usage error if it cannot be read. */
 export async function listEntries(out: string): Promise<Dirent[]> {
   const entries = await readdir(out, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];

@@ -200,7 +200,7 @@ function tooLong(file: string, line?: number): EvalsError {
   return usageError(`${what} is longer than 256 MiB.`, restoreHint, { file, ...(line && { line }) });
 }
 
-/** Reads a part of a journal. Throws a usage error if that fails, for example because the record is removed meanwhile. */
+/** Reads a part of a journal. Throws a usage error if that fails, for example if the record was removed meanwhile. */
 async function* readChunks<T>(file: string, options: Parameters<typeof createReadStream>[1]): AsyncGenerator<T> {
   try {
     yield* createReadStream(file, options);

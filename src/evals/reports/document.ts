@@ -98,7 +98,7 @@ export type Table = {
 /** A labeled value; undefined if unknown. */
 export type Fact = readonly [label: string, value: Inline | undefined];
 
-/** `max` of a table, list or diff: how many entries a terminal shows. `noun`: the singular for "… and 3 more cases". */
+/** `max` of a table, list or diff: the entries that a terminal shows. `noun`: the singular for "… and 3 more cases". */
 export type Block =
   | { kind: "heading"; level: 1 | 2 | 3; text: Inline; tone?: Tone }
   | { kind: "text"; lines: readonly Inline[] }

@@ -19,7 +19,7 @@ export function plainAscii(text: string): string {
   return plain(text).replace(/[^ -~]/gu, (sign) => asciiFor[sign] ?? escaped(sign));
 }
 
-/** A value as JSON that parses to the same value, with characters escaped that a terminal or a CI system might interpret. */
+/** A value as JSON of the same meaning, with characters escaped that a terminal or a CI system might interpret. */
 export function safeJson(value: unknown, indent = 0): string {
   return `${visibleJson(writeExactJson(value, indent))}\n`;
 }

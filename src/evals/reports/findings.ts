@@ -199,7 +199,7 @@ function describeRule({ id, severity, why, docs }: RuleDescription) {
   };
 }
 
-/** The location of a result: a place in a file if there is one (by default its first line), and the name of its subject. */
+/** The location of a result: a place in a file if there is one (else its first line), and the name of its subject. */
 function describeLocation({ file, line = 1, column }: Location, subject: string): JsonObject {
   return {
     ...(file !== undefined && {

@@ -3,7 +3,7 @@ import type { Interval } from "../base/stats/intervals.ts";
 
 // How numbers and counts are written in every report and message.
 
-/** A whole number with thousands separators, the same in every locale: `12,345`. Does not load `Intl`, which is slow. */
+/** A whole number with thousands separators, the same in every locale: `12,345`. `Intl` loads slowly. */
 export function integer(n: number): string {
   return n.toFixed().replace(/\B(?=(?:\d{3})+$)/g, ",");
 }

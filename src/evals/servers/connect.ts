@@ -64,7 +64,7 @@ const unsupportedWords =
 /** The error of a call before which the user has to open a URL, for example to log in. */
 const urlRequired = -32042;
 
-/** What a call needs of the client that it does not have, by the words of the server or the code of the client's error. */
+/** What a call needs of the client that it lacks, by the words of the server or the code of the client's error. */
 function findUnsupported(said: string, error: unknown): string | undefined {
   const { code } = (error ?? {}) as { code?: unknown };
   if (code === urlRequired) return "elicitation of a URL";
@@ -283,18 +283,18 @@ function readInstructions({ client }: Session): string | undefined {
 }
 
 const maxMessage = 2_000;
-/** Limits of a recorded result: characters per text and of all texts, content items, characters of structured content. */
+/** Limits of a recorded result: characters of a text and of all, content items, characters of structured content. */
 const maxText = 64 * 1024;
 const maxTexts = 1024 * 1024;
 const maxItems = 1_000;
 const maxStructured = 256 * 1024;
 
 /**
- * The answer of a server as it is recorded: text, that of embedded resources included, up to 64 Ki characters per item and
- * 1 Mi in all (a cut is marked), links with what they say of their resource, and binary data as type and size. It is not
- * checked against the tool's outputSchema, because what the server sent is scored. Structured content that is not an
- * object (allowed since revision 2026-07-28) is kept as text if there is no other text. Structured content that is too
- * large or too deep is left out, with a note.
+ * The answer of a server as it is recorded: text, that of embedded resources included, up to 64 Ki characters per item
+ * and 1 Mi in all (a cut is marked), links with what they say of their resource, and binary data as type and size. It
+ * is not checked against the tool's outputSchema, because what the server sent is scored. Structured content that is
+ * not an object (allowed since revision 2026-07-28) is kept as text if there is no other text. Structured content that
+ * is too large or too deep is left out, with a note.
  */
 function toToolResult(answer: CallToolResult): ToolResult {
   // Drafts of the protocol before 2024-11-05 had this in place of the content.

@@ -25,7 +25,7 @@ export type PresentedTools = {
   tools: readonly OfferedTool[];
   /** The tool with this shown name, as its server lists it; undefined if there is none. */
   findListed(shownName: string): OfferedTool | undefined;
-  /** The listed name of the tool with this shown name; a name that no tool is shown under stays, and never is a listed one. */
+  /** The listed name of the tool with this shown name. Another name stays, and is never a listed one. */
   listedName(shownName: string): string;
 };
 
@@ -58,15 +58,16 @@ export function presentTools(tools: readonly OfferedTool[], hostName: HostName):
   };
 }
 
-// The names under which hosts show the tools of MCP servers to their models. The forms are fitted to captured requests by
-// scripts/hostProfiles.mjs; test/e2e/hosts compares them with the pinned versions.
+// The names under which hosts show the tools of MCP servers to their models. The forms are fitted to captured requests
+// by scripts/hostProfiles.mjs; test/e2e/hosts compares them with the pinned versions.
 
-/** How one part of a name is written: `kept` are the characters beside letters and digits, `other` replaces the rest. */
+/** How a part of a name is written: `kept` are the characters beside letters and digits, `other` replaces the rest. */
 type PartForm = "unchanged" | { kept: string; other: string; dropped?: string; lowerCase?: boolean };
 
 /**
- * The form of the names of a host: `<prefix><server><separator><tool>`. A name of more than `limit` characters loses its
- * `end`, its `middle`, or an end that a `hash` replaces, or its tool is `omitted`; without a limit, names are shown whole.
+ * The form of the names of a host: `<prefix><server><separator><tool>`. A name of more than `limit` characters loses
+ * its `end`, its `middle`, or an end that a `hash` replaces, or its tool is `omitted`; without a limit, names are shown
+ * whole.
  */
 type NameForm = {
   prefix: string;
@@ -118,11 +119,11 @@ export const hostNames = Object.fromEntries(
   Object.entries(hostProfiles).map(([host, { names }]) => [host, nameTool.bind(undefined, names)]),
 ) as Record<keyof typeof hostProfiles, NameTool>;
 
-/** Tools of its own that Claude Code 2.1.330 lists by name only until they are searched for: no request defines them. */
+/** Own tools that Claude Code 2.1.330 lists by name until they are searched for: no request defines them. */
 const deferredTools =
   "CronCreate CronDelete CronList EnterWorktree ExitWorktree Monitor NotebookEdit SendMessage TaskStop WebFetch WebSearch";
 
-/** The hosts that have a tool of their own with this name, apart from case and separators: they may call theirs instead. */
+/** The hosts with a tool of their own of this name, apart from case and separators: they may call theirs instead. */
 export function listHostsWithTool(name: string): string[] {
   return Object.entries(hostProfiles).flatMap(([host, { title, builtIns }]) => {
     const own = `${builtIns} ${host === "claude-code" ? deferredTools : ""}`.split(" ").map(simplifyName);
@@ -132,8 +133,9 @@ export function listHostsWithTool(name: string): string[] {
 
 const simplifyName = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
 
-// A variant may give a tool and its parameters other names (`shownAs`). The tool keeps its own names everywhere but in what
-// a model sees: the list of a request, and the calls of its reply. So expectations, results and the server need no change.
+// A variant may give a tool and its parameters other names (`shownAs`). The tool keeps its own names everywhere but in
+// what a model sees: the list of a request, and the calls of its reply. So expectations, results and the server need no
+// change.
 
 /** The tool as models see it: under the names that a variant gives it and its parameters. */
 export function showTool(tool: OfferedTool): OfferedTool {
@@ -176,8 +178,8 @@ function renameProperties(schema: JsonObject, names: ReadonlyMap<string, string>
 export const markHidden = (name: string) => `${name} (renamed)`;
 
 /**
- * The arguments of a call under the tool's own names. A name that the variant hides is exchanged for the shown one, so that
- * it is as unknown to the server's schema as it was to the model.
+ * The arguments of a call under the tool's own names. A name that the variant hides is exchanged for the shown one, so
+ * that it is as unknown to the server's schema as it was to the model.
  */
 export function restoreArguments<A>({ shownAs }: Pick<OfferedTool, "shownAs">, args: A): A | JsonObject {
   const names = Object.entries(shownAs?.parameters ?? {});

@@ -94,8 +94,8 @@ function takeCredentials(url: URL): Record<string, string> {
 type Unauthorized = Parameters<NonNullable<AuthProvider["onUnauthorized"]>>[0];
 
 /**
- * Requests that are refused together refresh the login once: a refresh token is valid for one use, so that the second of two
- * requests with it would be refused, and the login with it.
+ * Requests that are refused together refresh the login once: a refresh token is valid for one use, so that the second
+ * of two requests with it would be refused, and the login with it.
  */
 function refreshTogether(login: OAuthClientProvider, sdk: ClientSdk): AuthProvider {
   let refreshing: Promise<void> | undefined;
@@ -214,8 +214,9 @@ function withBody({ status, statusText, headers }: Response, body: AsyncIterable
 const eventId = /^id:/m;
 
 /**
- * Ends an event stream if one of its events is too large; the stream itself may be as long as a session. `answer` gets the
- * data of each event of an answer, whose last one may lack its empty line, and undefined at an end that nothing can follow.
+ * Ends an event stream if one of its events is too large; the stream itself may be as long as a session. `answer` gets
+ * the data of each event of an answer, whose last one may lack its empty line, and undefined at an end that nothing can
+ * follow.
  */
 async function* limitEvents(
   body: AsyncIterable<Uint8Array>,

@@ -13,8 +13,8 @@ export type Failure =
   | { kind: "error"; error: unknown };
 
 /**
- * `message` continues a sentence that starts with "Server …"; `hint` says how to fix it. `isExplained`: the message names the
- * cause.
+ * `message` continues a sentence that starts with "Server …"; `hint` says how to fix it. `isExplained`: the message
+ * names the cause.
  */
 export type Explanation = { message: string; hint: string; isExplained?: boolean };
 
@@ -87,14 +87,15 @@ export type Link = {
 export type RefusedMessage = { fault: string; answers: boolean; hasNoId?: true };
 
 const unread = /^\s*\{[^{}]*"method":\s*"notifications\/(?:progress|message)"/;
-/** Whether a text is a notification of progress or a log message, which nothing reads: thousands may precede an answer. */
+/** Whether a text is a notification of progress or a log, which nothing reads: thousands may precede an answer. */
 export const isUnread = (text: string) => unread.test(text);
 
 const members = { request: ["jsonrpc", "id", "method", "params"], response: ["jsonrpc", "id", "result", "error"] };
 
 /**
- * What is wrong with a text that is meant as a message of JSON-RPC 2.0 and not as a log line: the member at fault, what is
- * expected of it, and the message itself. Undefined if the client accepts it. `isAsked`: whether a request has this id.
+ * What is wrong with a text that is meant as a message of JSON-RPC 2.0 and not as a log line: the member at fault, what
+ * is expected of it, and the message itself. Undefined if the client accepts it. `isAsked`: whether a request has this
+ * id.
  */
 export function explainRefusal(text: string, isAsked?: (id: string) => boolean): RefusedMessage | undefined {
   const message = parseJsonText(text);
@@ -163,7 +164,7 @@ export function explainResult(error: unknown): string | undefined {
   return `sent a malformed result of ${method}: ${fault}`;
 }
 
-/** Explains a failure by an answer that the client refused, if that is its cause. `refused`: what was wrong with the first one. */
+/** Explains a failure by an answer that the client refused. `refused`: what was wrong with the first one. */
 export function explainRefused(failure: Failure, refused: string | undefined): Explanation | undefined {
   const isRefused = failure.kind === "silent" || (failure.kind === "lost" && failure.reason === refused);
   const fault = failure.kind === "error" ? explainResult(failure.error) : isRefused ? refused : undefined;

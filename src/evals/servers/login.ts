@@ -31,8 +31,9 @@ export type LoginSettings = {
 };
 
 /**
- * Logs in to a server by OAuth 2.1 with PKCE: finds its authorization server, registers a client, shows the page, receives
- * the code on a loopback port and stores the tokens. Returns false if the server needs no login. Throws EvalsError.
+ * Logs in to a server by OAuth 2.1 with PKCE: finds its authorization server, registers a client, shows the page,
+ * receives the code on a loopback port and stores the tokens. Returns false if the server needs no login. Throws
+ * EvalsError.
  */
 export async function login(url: string, settings: LoginSettings): Promise<boolean> {
   const { env, signal, timeoutMs } = settings;
@@ -134,8 +135,8 @@ const requestMs = 30_000;
 const maxBytes = 1024 * 1024;
 
 /**
- * A `fetch` for a login. It follows no redirect, because the code and its verifier are for one origin. An answer that is too
- * large or too slow is an error.
+ * A `fetch` for a login. It follows no redirect, because the code and its verifier are for one origin. An answer that
+ * is too large or too slow is an error.
  */
 function createBoundedFetch(send: Fetch, signal: AbortSignal, ms: number): Fetch {
   return async (input, init) => {

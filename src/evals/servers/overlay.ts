@@ -9,8 +9,8 @@ import { listHostsWithTool, showTool } from "./host.ts";
 const parameterSchema = z.strictObject({ name: z.string().optional(), description: z.string().optional() });
 
 /**
- * Other names and descriptions of a tool and of its parameters, and how hosts find it; `filter.name` is a parameter inside
- * of one (or of its items). Calls reach the server under its own names, and expectations use these too.
+ * Other names and descriptions of a tool and of its parameters, and how hosts find it; `filter.name` is a parameter
+ * inside of one (or of its items). Calls reach the server under its own names, and expectations use these too.
  */
 export const rewordingSchema = z.strictObject({
   name: z.string().optional().describe("what models see as its name"),
@@ -57,8 +57,8 @@ export const reservedVariants: ReadonlySet<string> = new Set(["incumbent", "base
 export type VariantProblem = { path: readonly string[]; message: string; hint: string };
 
 /**
- * The tools with the wording of a variant. Own names, order, annotations and origins stay, so calls reach the same tools;
- * other names are in `shownAs`. Unknown names in the variant are ignored: see `checkVariant`.
+ * The tools with the wording of a variant. Own names, order, annotations and origins stay, so calls reach the same
+ * tools; other names are in `shownAs`. Unknown names in the variant are ignored: see `checkVariant`.
  */
 export function applyVariant(tools: readonly OfferedTool[], variant: Variant): OfferedTool[] {
   const changes = new Map(Object.entries(variant));

@@ -45,8 +45,8 @@ export type Session = {
 };
 
 /**
- * How to start: ask the server for its protocol revision, or use the known one (`old` servers need `initialize`). `sse`: with
- * the older transport, after the other one was refused for the reason in `refusal`.
+ * How to start: ask the server for its protocol revision, or use the known one (`old` servers need `initialize`).
+ * `sse`: with the older transport, after the other one was refused for the reason in `refusal`.
  */
 type Attempt = { era: "ask" | "old" | "new"; sse?: true; refusal?: Error };
 
@@ -76,7 +76,7 @@ export async function openSession(spec: LiveSpec, context: ConnectContext, ms: n
   }
 }
 
-/** Thrown when another attempt can succeed: of another kind, or later. `reason` is the error if there is no time for it. */
+/** Thrown if another attempt can succeed: of another kind, or later. `reason`: the error if there is no time for it. */
 class Again extends Error {
   constructor(
     readonly reason: Error,
@@ -152,7 +152,8 @@ async function open(spec: LiveSpec, context: ConnectContext, attempt: Attempt, l
       client.connect(link.transport, { ...noClientTimeout, ...prior }),
     );
     connected = true;
-    // The new revision sends notifications only to who subscribes. A server that does not confirm it is waited for by nobody.
+    // The new revision sends notifications only to who subscribes. A server that does not confirm it is waited for by
+    // nobody.
     if ((client.getNegotiatedProtocolVersion() ?? "") >= newEra && client.getServerCapabilities()?.tools?.listChanged)
       void client.listen({ toolsListChanged: true }, noClientTimeout).catch(() => {});
     return session;
@@ -166,8 +167,8 @@ async function open(spec: LiveSpec, context: ConnectContext, attempt: Attempt, l
   }
 
   function findNext(failure: Failure, { era, sse }: Attempt): Partial<Attempt> | undefined {
-    // Some servers of old SDKs exit on any request before `initialize`; one that says what it lacks is not one of them. Some
-    // close the connection.
+    // Some servers of old SDKs exit on any request before `initialize`; one that says what it lacks is not one of them.
+    // Some close the connection.
     const isExplained = launched && findKnownError(launched.stderrTail(), "ended")?.isNotice === false;
     const mayBeOld = !launched || (launched.pid !== undefined && !isExplained);
     if (failure.kind === "lost") return era === "ask" && mayBeOld ? { era: "old" } : undefined;
@@ -221,8 +222,8 @@ export function withDeadline<T>(ms: number, signal: AbortSignal, link: Link, wor
 }
 
 /**
- * Classifies a rejection of `withDeadline`. A lost connection explains every other failure. `limitMs` is the time limit that
- * the user set; the deadline may be only what was left of it.
+ * Classifies a rejection of `withDeadline`. A lost connection explains every other failure. `limitMs` is the time limit
+ * that the user set; the deadline may be only what was left of it.
  */
 export function classifyFailure(error: unknown, link: Link, limitMs: number): Failure | "cancelled" {
   if (error instanceof Cancelled) return "cancelled";
@@ -252,7 +253,7 @@ export class ServerFailure extends EvalsError {
   }
 }
 
-/** What can be said of the command of a local server beside how it starts: its program, folder, script and variables. */
+/** What can be said of the command of a local server without starting it: program, folder, script and variables. */
 function describeLocal(
   { command, args = [], cwd: folder = ".", env: own = {} }: CommandSpec,
   { dir, env }: { dir: string; env: Env },

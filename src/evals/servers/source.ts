@@ -25,8 +25,8 @@ export type SourceParts = {
 };
 
 /**
- * The tools that a suite offers, under their listed names, with the instructions of its servers, and the live server that
- * executes the tools of origin `server`.
+ * The tools that a suite offers, under their listed names, with the instructions of its servers, and the live server
+ * that executes the tools of origin `server`.
  */
 export type Source = {
   readonly tools: readonly OfferedTool[];
@@ -191,8 +191,8 @@ function joinInstructions(tools: readonly OfferedTool[]): OfferedTool[] {
 }
 
 /**
- * Waits for all, then throws the problems of every EvalsError together. Any other error was caused by what a server sent, so
- * it counts as a failure of the server, and other suites can finish.
+ * Waits for all, then throws the problems of every EvalsError together. Any other error was caused by what a server
+ * sent, so it counts as a failure of the server, and other suites can finish.
  */
 async function waitForAll(work: readonly (Promise<unknown> | undefined)[], name: string): Promise<void> {
   const failures = (await Promise.allSettled(work)).flatMap((end) => {
@@ -204,8 +204,8 @@ async function waitForAll(work: readonly (Promise<unknown> | undefined)[], name:
   if (failures.length > 0) throw EvalsError.all(failures);
 }
 
-// All servers of a host's configuration file as one server. Its tools have the name of their server in front, as in hosts. A
-// server that does not start does not affect the others.
+// All servers of a host's configuration file as one server. Its tools have the name of their server in front, as in
+// hosts. A server that does not start does not affect the others.
 
 const nameForm = { prefix: "", separator: "__", server: { kept: "-_", other: "_" }, tool: "unchanged" } as const;
 
@@ -221,8 +221,8 @@ function nameTools(server: string, tools: readonly Tool[]): (Tool & Pick<Offered
 type Member = { name: string } & ({ server: ToolServer } | { failure: string });
 
 /**
- * Why a server of a configuration could not be listed, in one sentence, and as a warning with the command that finds the
- * cause.
+ * Why a server of a configuration could not be listed, in one sentence, and as a warning with the command that finds
+ * the cause.
  */
 function describeFailure(name: string, host: HostFile, thrown: unknown): { failure: string; warning: Problem } {
   const [problem] = thrown instanceof EvalsError ? thrown.problems : [];

@@ -44,9 +44,10 @@ const reference = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,255})(?::-([^}]{0,1000}
 type Expansion = { location?: Location; inputs?: ReadonlyMap<string, string>; serverEnv?: Env };
 
 /**
- * The spec with `${VAR}` and `${VAR:-default}` replaced in command, args, env, url and headers. Each variable that is unset
- * and has no default gets a warning that names it: a member of env or headers with it is left out, so that the server can
- * say what it lacks, and other texts are left as written. `inputs`: the variables that stand for a question of the host.
+ * The spec with `${VAR}` and `${VAR:-default}` replaced in command, args, env, url and headers. Each variable that is
+ * unset and has no default gets a warning that names it: a member of env or headers with it is left out, so that the
+ * server can say what it lacks, and other texts are left as written. `inputs`: the variables that stand for a question
+ * of the host.
  */
 export function expandVariables<S extends LiveSpec>(
   spec: S,
@@ -103,7 +104,7 @@ function refuseNul(spec: LiveSpec, name: string, location: Problem["location"]):
   if (found) throw usageError(message, "Remove the character \\u0000.", location);
 }
 
-/** Adds the credentials for a server, and the secrets in its environment and command line, to the known secrets of the process. */
+/** Adds the credentials for a server, and secrets in its environment and command line, to the known secrets. */
 function rememberSecrets(spec: LiveSpec, env: Env): void {
   const secrets = knownSecrets(env);
   if ("url" in spec) {
@@ -162,8 +163,8 @@ function fillSpec(spec: LiveSpec, world: ServerWorld | undefined, name: string, 
 }
 
 /**
- * The spec to connect with, and the folder that its paths are relative to. Throws EvalsError, with line and column for a
- * malformed entry.
+ * The spec to connect with, and the folder that its paths are relative to. Throws EvalsError, with line and column for
+ * a malformed entry.
  * @param world undefined: variables stay as written
  * @param host the configuration that registers the server, if it has been read already
  */

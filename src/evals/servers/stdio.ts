@@ -35,8 +35,8 @@ const ofOthers = "HOME LOGNAME PATH SHELL TERM USER";
 export const inheritedVariables = (process.platform === "win32" ? ofWindows : ofOthers).split(" ");
 
 /**
- * Starts the process of a server. If the program cannot be started, `ended` resolves. Throws EvalsError for arguments that
- * the system refuses, such as too long ones.
+ * Starts the process of a server. If the program cannot be started, `ended` resolves. Throws EvalsError for arguments
+ * that the system refuses, such as too long ones.
  */
 export function launch(spec: CommandSpec, dir: string, env: Env): ServerProcess {
   const cwd = resolve(dir, spec.cwd ?? ".");

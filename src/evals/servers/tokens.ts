@@ -23,8 +23,8 @@ const storedSchema = z.object({
 type Stored = z.infer<typeof storedSchema>;
 
 /**
- * The file with the login at a server, in the configuration folder of the user and so outside any repository. Each server
- * has its own file, so that two processes never write the same file for different servers.
+ * The file with the login at a server, in the configuration folder of the user and so outside any repository. Each
+ * server has its own file, so that two processes never write the same file for different servers.
  */
 export function tokenFile(url: string, env: Env): string {
   const { host } = new URL(url);
@@ -98,8 +98,8 @@ export const clientMetadata = (redirectUrl: string): OAuthClientProvider["client
 });
 
 /**
- * Authenticates with the stored login of a server, and refreshes it; undefined if there is none. It never prompts the user:
- * if the login is refused, requests fail with an error that says how to log in.
+ * Authenticates with the stored login of a server, and refreshes it; undefined if there is none. It never prompts the
+ * user: if the login is refused, requests fail with an error that says how to log in.
  */
 export function useLogin(url: string, env: Env): OAuthClientProvider | undefined {
   const { HOME, USERPROFILE, XDG_CONFIG_HOME, APPDATA } = env;

@@ -154,8 +154,8 @@ export async function readListFile(path: string, shown = path): Promise<ListFile
 }
 
 /**
- * Finds the tool list in the content of a file: an array of tools, `{ tools: [...] }` as in the answer of tools/list, or
- * for a baseline the list that most of its cases were shown.
+ * Finds the tool list in the content of a file: an array of tools, `{ tools: [...] }` as in the answer of tools/list,
+ * or for a baseline the list that most of its cases were shown.
  */
 function findList(value: Json): { items: readonly Json[]; path: Path } | undefined {
   if (Array.isArray(value)) return { items: value, path: [] };
@@ -171,8 +171,8 @@ function findList(value: Json): { items: readonly Json[]; path: Path } | undefin
 }
 
 /**
- * The tools of a JSON or YAML file, without the skills, instructions and distractors of a baseline. Throws EvalsError with
- * the place of every malformed tool.
+ * The tools of a JSON or YAML file, without the skills, instructions and distractors of a baseline. Throws EvalsError
+ * with the place of every malformed tool.
  */
 export async function readStaticList(file: string): Promise<readonly Tool[]> {
   const { items, location } = await readListFile(file);

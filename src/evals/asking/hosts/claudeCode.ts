@@ -22,9 +22,9 @@ const program = {
 
 /**
  * Claude Code as installed, started for every trial in a separate home and project. Under the exposure `host` it shows
- * tools as it does for its users: with its own tools, and a search for those of MCP servers. Under `all` it is made to show
- * every definition, without its own tools. Throws a usage error when the program is missing, or for options that cannot
- * work.
+ * tools as it does for its users: with its own tools, and a search for those of MCP servers. Under `all` it is made to
+ * show every definition, without its own tools. Throws a usage error when the program is missing, or for options that
+ * cannot work.
  */
 export async function claudeCode(id: string, name: string, options: ClaudeCodeOptions): Promise<HostModel> {
   const { env: given } = options;
@@ -56,9 +56,9 @@ function describeHost(model: string, effort: string | undefined): Host {
     ownPromptTokens: 20_000,
     processBytes: 400 * 1024 * 1024,
     /**
-     * Writes the MCP configuration and the system prompt of a trial. Whatever the exposure, the host may read within the
-     * project, load skills and call the tools under test, and write within the project if the case needs it; everything
-     * else that needs a permission is denied.
+     * Writes the MCP configuration and the system prompt of a trial. Whatever the exposure, the host may read within
+     * the project, load skills and call the tools under test, and write within the project if the case needs it;
+     * everything else that needs a permission is denied.
      */
     async configure({ trial, folder, servers, baseUrl, system }) {
       const { exposure, skills, files, writable = false } = trial;
@@ -118,7 +118,7 @@ function readFailure(output: string): string | undefined {
 /** The variables that are passed on: programs, language and credentials. Only this machine is reached by the host. */
 const passedVariables = /^(PATH|LANG|LC_ALL|ANTHROPIC_(?!BASE_URL$)\w+|CLAUDE_CODE_OAUTH_TOKEN)$/i;
 
-/** The environment of every trial, without what differs between trials. The user's own settings and logins are left out. */
+/** The environment of all trials, without what differs between them and without the user's settings and logins. */
 export function buildEnvironment(
   { env }: Pick<ClaudeCodeOptions, "env">,
   { apiKey, retries, maxTokens }: { apiKey: string; retries: number; maxTokens: number },

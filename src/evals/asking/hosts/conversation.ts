@@ -10,8 +10,9 @@ import type { Exchange } from "./passThrough.ts";
 import type { Offer, RelayedCall } from "./relay.ts";
 
 /**
- * The exchanges that belong to the conversation of a trial: those that start like the first one with the prompt. Requests of
- * sub-agents, and side requests such as for a title, start differently or offer no tools, unless no request offers any.
+ * The exchanges that belong to the conversation of a trial: those that start like the first one with the prompt.
+ * Requests of sub-agents, and side requests such as for a title, start differently or offer no tools, unless no request
+ * offers any.
  */
 export function selectConversation(exchanges: readonly Exchange[], prompt: string): readonly Exchange[] {
   const asking = exchanges.filter(({ request }) => request.opening.includes(prompt.trim()));
@@ -30,9 +31,10 @@ export function countsAsTurn(exchange: Exchange, { searchTools }: HostWording): 
 const isSearch = ({ tool, role }: Call, searchTools: ReadonlySet<string>) => role === "search" || searchTools.has(tool);
 
 /**
- * The turns of a conversation. A call has the listed name of its tool, the execution by the relay if it came through it,
- * else the result that the host sent back. Calls that came through the relay without the model naming them, from code
- * that it wrote or from a sub-agent, follow the calls of the turn in which they were made. `skills`: those of the trial.
+ * The turns of a conversation. A call has the listed name of its tool, the execution by the relay if it came through
+ * it, else the result that the host sent back. Calls that came through the relay without the model naming them, from
+ * code that it wrote or from a sub-agent, follow the calls of the turn in which they were made. `skills`: those of the
+ * trial.
  */
 export function readTurns(
   conversation: readonly Exchange[],
@@ -150,9 +152,9 @@ const plainText = (text: string) =>
   squeeze(text.replace(/&(quot|apos|#39|lt|gt|amp);/g, (_, name) => escapes[name] ?? ""));
 
 /**
- * What a conversation showed. A tool is `named` when its name is a word of the prompt; a skill is shown in full or cut when
- * its description, or the beginning of it, is in the prompt. White space is not compared, and escapes of XML, as hosts
- * write them in lists of skills, are read.
+ * What a conversation showed. A tool is `named` when its name is a word of the prompt; a skill is shown in full or cut
+ * when its description, or the beginning of it, is in the prompt. White space is not compared, and escapes of XML, as
+ * hosts write them in lists of skills, are read.
  */
 export function describeShown(
   exchanges: readonly Exchange[],

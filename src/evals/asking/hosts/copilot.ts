@@ -13,11 +13,11 @@ const program = { name: "Copilot CLI", pattern: /GitHub Copilot CLI (\d+\.\d+\.\
 const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /**
- * The Copilot CLI as installed (COPILOT_PATH of the environment, else `copilot` on its PATH), started for every trial in a
- * separate home and project, with the provider of the model in place of GitHub's service. Claude models are asked by the
- * Messages API, GPT models from version 5 by the Responses API, others by chat completions. Under the exposure `host`, how
- * it shows tools depends on the API and on their number; under `all`, every definition is shown. Throws a usage error when
- * the program is missing, or for options that cannot work.
+ * The Copilot CLI as installed (COPILOT_PATH of the environment, else `copilot` on its PATH), started for every trial
+ * in a separate home and project, with the provider of the model in place of GitHub's service. Claude models are asked
+ * by the Messages API, GPT models from version 5 by the Responses API, others by chat completions. Under the exposure
+ * `host`, how it shows tools depends on the API and on their number; under `all`, every definition is shown. Throws a
+ * usage error when the program is missing, or for options that cannot work.
  */
 export async function copilot(id: string, model: string, options: HostOptions): Promise<HostModel> {
   const { env: given } = options;
@@ -60,7 +60,7 @@ function describeHost(model: string, api: Api, { apiKey, effort, maxTokens }: Ho
     // About 13,000 tokens, without project instructions.
     ownPromptTokens: 26_000,
     processBytes: 400 * 1024 * 1024,
-    /** Writes the home of a trial. Only the tested tools and reading in the project are permitted: nobody can be asked. */
+    /** Writes the home of a trial. Only tested tools and reading in the project are permitted: nobody can be asked. */
     async configure({ trial: { exposure }, folder, servers, baseUrl, system }) {
       const home = join(folder.home, ".copilot");
       await mkdir(home);

@@ -13,9 +13,9 @@ const install = "Install it (npm install -g @aaif/goose), or set GOOSE_PATH to t
 const program = { name: "goose", pattern: /^\s*(\d+\.\d+\.\d+\S*)\s*$/, install };
 
 /**
- * goose as installed (GOOSE_PATH of the environment, else `goose` on its PATH), started for every trial in a separate home
- * and project. `name` is `<provider>/<model>`. It shows every definition, whatever the exposure. Throws a usage error when
- * the program is missing, for a provider that it cannot be recorded with, or for options that cannot work.
+ * goose as installed (GOOSE_PATH of the environment, else `goose` on its PATH), started for every trial in a separate
+ * home and project. `name` is `<provider>/<model>`. It shows every definition, whatever the exposure. Throws a usage
+ * error when the program is missing, for a provider that it cannot be recorded with, or for options that cannot work.
  */
 export async function goose(id: string, name: string, options: HostOptions): Promise<HostModel> {
   const { env: given } = options;
@@ -80,7 +80,7 @@ function describeHost(service: ServiceName, model: string, maxTokens: number): H
     // About 5,000 tokens, without project instructions.
     ownPromptTokens: 10_000,
     processBytes: 200 * 1024 * 1024,
-    /** Writes the home of a trial. A tool that is neither permitted nor denied ends it, because no user can be asked. */
+    /** Writes the home of a trial. A tool that is neither permitted nor denied ends it: nobody can be asked. */
     async configure({ folder, servers, baseUrl, system, trial: { tools } }) {
       const home = join(folder.home, ".config/goose");
       await mkdir(home, { recursive: true });

@@ -84,7 +84,7 @@ export function passEnvironment(env: EndpointOptions["env"], passed = /^(PATH|LA
 
 const run = promisify(execFile);
 
-/** How the program of a host is found. `pattern` matches what `--version` prints, with the version as its first group. */
+/** How the program of a host is found. `pattern` matches what `--version` prints; its first group is the version. */
 type ProgramFacts = { name: string; pattern: RegExp; install: string };
 
 /** Finds the program, on the PATH of `env` unless given as a path. Throws a usage error if it is missing or another. */

@@ -61,8 +61,8 @@ const maxReplyBytes = 32 * 1024 * 1024;
 
 /**
  * Starts listening. Everything is forwarded unchanged, credentials included, except that replies are asked for without
- * compression; of what passes, only the content of model requests and replies is kept, and no header. `send` reaches the
- * provider, with `added` headers in place of those of the host. The server does not keep the process alive.
+ * compression; of what passes, only the content of model requests and replies is kept, and no header. `send` reaches
+ * the provider, with `added` headers in place of those of the host. The server does not keep the process alive.
  */
 export async function startPassThrough(send: Fetch, added: AddedHeaders = {}): Promise<PassThrough> {
   const routes = new Map<string, Route>();

@@ -36,8 +36,8 @@ export type Offer = {
 };
 
 /**
- * Offers the tools of a trial through the relay, each under its server's name, with the instructions of that server. Calls
- * are executed one after the other, because a trial has one server. A call that breaks the trial is reported to
+ * Offers the tools of a trial through the relay, each under its server's name, with the instructions of that server.
+ * Calls are executed one after the other, because a trial has one server. A call that breaks the trial is reported to
  * `onBroken`, and the host gets an error. Throws when the host would show two tools under one name.
  */
 export function offerTools(
@@ -117,9 +117,9 @@ type Service = {
 };
 
 /**
- * The tool servers of all trials as the host sees them: one loopback server that speaks MCP over Streamable HTTP without
- * sessions. So the host gets the frozen list of the trial, in the wording of its arm, and every call is subject to the
- * execution policy. `serve` returns an unguessable URL; `close` removes it.
+ * The tool servers of all trials as the host sees them: one loopback server that speaks MCP over Streamable HTTP
+ * without sessions. So the host gets the frozen list of the trial, in the wording of its arm, and every call is subject
+ * to the execution policy. `serve` returns an unguessable URL; `close` removes it.
  */
 export type Relay = { serve(service: Service): { url: string; close(): void } };
 

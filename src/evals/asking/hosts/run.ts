@@ -15,7 +15,7 @@ import type { Command, Host, TrialFolder } from "./host.ts";
 import type { Exchange, PassThrough, Tap } from "./passThrough.ts";
 import { type Offer, offerTools, type Relay } from "./relay.ts";
 
-/** The settings that all trials of one host share. `timeoutMs` is for a whole trial, `upstream` the base URL of the provider. */
+/** What all trials of one host share. `timeoutMs` is for a whole trial, `upstream` the base URL of the provider. */
 type Setup = {
   host: Host;
   command: string;
@@ -130,7 +130,7 @@ const maxSearches = 8;
 /** Maximum model requests per turn, including those of sub-agents; beyond it, a host is not making progress. */
 const maxRequestsPerTurn = 10;
 
-/** Why the last of these requests is not allowed. A trial that reaches the turn limit is answered, by its turns so far. */
+/** Why the last of these requests is not allowed. A trial at the turn limit is answered by its turns so far. */
 function findLimit(
   { host, retries, maxCostUsd, cost }: Setup,
   { maxTurns }: HostedTrial,

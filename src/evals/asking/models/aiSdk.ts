@@ -36,9 +36,9 @@ import { createToolCache } from "./wireNames.ts";
 export type AiSdkOptions = EndpointOptions & { cwd?: string };
 
 /**
- * A model of a provider package of the AI SDK, `ai:<package>/<model>`, which the user has installed. `ai:google/…` stands for
- * `ai:@ai-sdk/google/…`. Packages for versions 5 to 7 of the AI SDK are supported (its specifications v2, v3 and v4).
- * Throws a usage error for a package that is missing or no such provider, or lacks its key.
+ * A model of a provider package of the AI SDK, `ai:<package>/<model>`, which the user has installed. `ai:google/…`
+ * stands for `ai:@ai-sdk/google/…`. Packages for versions 5 to 7 of the AI SDK are supported (its specifications v2, v3
+ * and v4). Throws a usage error for a package that is missing or no such provider, or lacks its key.
  */
 export async function aiSdk(id: string, name: string, options: AiSdkOptions): Promise<AskedModel> {
   const { env } = options;
@@ -118,7 +118,7 @@ type NamedModel = (modelName: string) => unknown;
 type Provider = NamedModel | { languageModel?: NamedModel } | undefined;
 type CreateProvider = (settings: object) => Provider | Promise<Provider>;
 
-/** Finds the package that an id names, as installed in the project of the user or beside this program, and imports it. */
+/** Finds the package that an id names, installed in the user's project or beside this program, and imports it. */
 async function importProvider(id: string, name: string, cwd: string) {
   const [first = "", second = ""] = name.split("/");
   const written = first.startsWith("@") ? `${first}/${second}` : first;
@@ -285,8 +285,8 @@ function readResult({ content, finishReason, usage, response }: Result): Receive
 }
 
 /**
- * A reply as it is sent back, with what the provider needs of each part, such as the signature of a thought. `calls`: with
- * the ids that their results name, none in a reply that was cut off.
+ * A reply as it is sent back, with what the provider needs of each part, such as the signature of a thought. `calls`:
+ * with the ids that their results name, none in a reply that was cut off.
  */
 function writeParts(content: readonly Part[], calls: readonly Call[]): object[] {
   const ids = calls.map(({ id }) => id);

@@ -212,7 +212,7 @@ function toolParams({ tools, deferred }: ModelRequest, params: ReadonlyMap<strin
 
 const cached = { cache_control: { type: "ephemeral" as const } };
 
-/** The system messages joined into one prompt, and the others in order. The service merges adjacent messages of one role. */
+/** The system messages as one prompt, and the others in order. The service merges adjacent messages of one role. */
 function conversation(messages: readonly Message[]): { system?: string; messages: MessageParam[] } {
   const system = messages.flatMap((message) => (message.role === "system" ? [message.content] : [])).join("\n\n");
   return { ...(system.trim() !== "" && { system }), messages: messages.flatMap(messageParam) };
@@ -238,8 +238,9 @@ function messageParam(message: Message): MessageParam[] {
 }
 
 /**
- * The blocks to send back, without texts of white space alone, thoughts at the end, and calls without results, of a reply that
- * was cut off. Each call has an id of its own, and an object as input: an empty one if it has none, or one that is too deep.
+ * The blocks to send back, without texts of white space alone, thoughts at the end, and calls without results, of a
+ * reply that was cut off. Each call has an id of its own, and an object as input: an empty one if it has none, or one
+ * that is too deep.
  */
 function toNative(blocks: readonly JsonObject[], calls: readonly Call[]): JsonObject[] {
   const ids = calls.map(({ id }) => id);

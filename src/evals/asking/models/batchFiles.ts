@@ -21,8 +21,8 @@ export const batchTimeoutMs = 600_000;
 export const asFile = { headers: { accept: "application/binary" } };
 
 /**
- * A `fetch` for the batch APIs, whose bodies are too large for the `fetch` of single requests, or are forms. Replies are
- * read whole, up to the same limit; files are streams. It follows no redirects.
+ * A `fetch` for the batch APIs, whose bodies are too large for the `fetch` of single requests, or are forms. Replies
+ * are read whole, up to the same limit; files are streams. It follows no redirects.
  */
 export function createBatchFetch(env: Readonly<Record<string, string | undefined>>): Fetch {
   const send = openFetch(env);

@@ -6,7 +6,7 @@ import { makeFolder, readRegularFile, replaceFile } from "../../base/files/files
 import { type AskedModel, type Message, type ModelRequest, noUsage, type Reply } from "../../base/types/model.ts";
 import { turnSchema, type Usage } from "../../base/types/trial.ts";
 
-/** The folder of the cache in the folder of run records. Not `.cache`, which a home folder given to `--out` already has. */
+/** The folder of the cache in the folder of run records. Not `.cache`, which a home folder already has. */
 export const cacheFolder = ".evals-cache";
 
 /** Replies of earlier runs, by the hash of the request. */
@@ -22,9 +22,9 @@ type StoredReply = z.infer<typeof storedSchema>;
 const defaultMaxBytes = 64 * 1024 * 1024;
 
 /**
- * Opens the cache in `dir`, with one file of mode 600 per reply. Beyond `maxBytes`, the oldest replies are removed. Rejects
- * if the folder cannot be created. A reply that cannot be written, or that `redact` would change because it repeats a
- * secret, is not stored; one that cannot be read counts as missing.
+ * Opens the cache in `dir`, with one file of mode 600 per reply. Beyond `maxBytes`, the oldest replies are removed.
+ * Rejects if the folder cannot be created. A reply that cannot be written, or that `redact` would change because it
+ * repeats a secret, is not stored; one that cannot be read counts as missing.
  */
 export async function openReplyCache(
   dir: string,
@@ -79,10 +79,10 @@ export async function pruneFolder(dir: string, maxBytes: number): Promise<number
 }
 
 /**
- * The same model with a cache: a request that was answered before gets that answer, without tokens, cost or time, marked
- * as `cached`. The key is everything that affects the answer: the model and its settings, the messages, the tools in order,
- * and the number of the trial, so that the trials of a case still get different answers. `harness` is the version of
- * tool-evals, which affects how a reply is read. Broken requests are never stored.
+ * The same model with a cache: a request that was answered before gets that answer, without tokens, cost or time,
+ * marked as `cached`. The key is everything that affects the answer: the model and its settings, the messages, the
+ * tools in order, and the number of the trial, so that the trials of a case still get different answers. `harness` is
+ * the version of tool-evals, which affects how a reply is read. Broken requests are never stored.
  */
 export function cacheReplies(model: AskedModel, cache: ReplyCache, harness: string): AskedModel {
   return {

@@ -77,7 +77,8 @@ const readers: Record<LocalServer, (fetch: Fetch, model: string, timeoutMs: numb
     const found = findModel((await fetch("/api/v0/models"))?.data, ["id"], [model]);
     return readSize(found?.loaded_context_length) ?? readSize(found?.max_context_length);
   },
-  // https://github.com/ggml-org/llama.cpp/tree/master/tools/server: the window of one slot; only a router reads the name.
+  // https://github.com/ggml-org/llama.cpp/tree/master/tools/server: the window of one slot; only a router reads the
+  // name.
   async llamacpp(fetch, model) {
     const settings = (await fetch(`/props?model=${encodeURIComponent(model)}&autoload=false`))
       ?.default_generation_settings;

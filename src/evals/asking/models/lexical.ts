@@ -24,9 +24,9 @@ import { cacheByToolset } from "./wireNames.ts";
 /**
  * The minimum share of the query's words that a tool must contain to be called.
  *
- * A bound on BM25's score cannot detect that no tool fits: its idf grows with the number of tools (one tool:
- * ln(1 + 0.5/1.5) = 0.29 for every word; a word of one tool in fifty: 3.5), so the same match would be called in one list
- * and not in another. The share of words does not depend on the list. With a third, "What is the weather in Oslo?" (two
+ * A bound on BM25's score cannot detect that no tool fits: its idf grows with the number of tools (one tool: ln(1 +
+ * 0.5/1.5) = 0.29 for every word; a word of one tool in fifty: 3.5), so the same match would be called in one list and
+ * not in another. The share of words does not depend on the list. With a third, "What is the weather in Oslo?" (two
  * words after stop words) matches a tool with one of them; of a sentence with four words, one match is chance.
  */
 const leastShare = 1 / 3;
@@ -55,8 +55,8 @@ type Candidate = SearchDocument & {
 /**
  * The offline model: the BM25 ranking of tool search (`search/bm25.ts`) over tools and skills. The first turn calls the
  * best tool, loads the best skill or does nothing; the second ends. Where definitions have to be loaded and none of the
- * loaded ones fits, it first searches for the words of the query. The reply depends on the request only, not on the order
- * of tools.
+ * loaded ones fits, it first searches for the words of the query. The reply depends on the request only, not on the
+ * order of tools.
  */
 export function lexical(): AskedModel {
   const getRanker = cacheByToolset<Ranker<Candidate>>(64);
@@ -98,7 +98,7 @@ function pickCalls({ messages, turn, loader }: ModelRequest, getRanker: () => Ra
   return [{ id, tool: loader.tool, arguments: { query: search } }];
 }
 
-/** What is searched for a request of a user, here and by `evals search`: its words, with those implied by its literal values. */
+/** What is searched for a request, here and by `evals search`: its words, and those implied by its literal values. */
 export function readRequest(request: string): { rest: string; implied: string; text: string } {
   const { literals, rest } = extractLiterals(request.slice(0, maxQuery));
   const implied = [...new Set(literals.map(({ kind }) => wordsOfLiteral[kind] ?? ""))].join(" ");
@@ -150,9 +150,9 @@ const kindNames: readonly (readonly [LiteralKind, RegExp])[] = [
 ];
 
 /**
- * The arguments that a query states: values of enums, numbers, quoted texts, URLs, addresses, dates and paths, in order of
- * appearance. An optional parameter has one only if the query names it or a value of its enum; a single required text
- * without one gets what follows a colon, or the whole query. They are neither judged nor executed.
+ * The arguments that a query states: values of enums, numbers, quoted texts, URLs, addresses, dates and paths, in order
+ * of appearance. An optional parameter has one only if the query names it or a value of its enum; a single required
+ * text without one gets what follows a colon, or the whole query. They are neither judged nor executed.
  */
 export function fillArguments({ inputSchema }: Pick<Tool, "inputSchema">, query: string): JsonObject {
   const { literals } = extractLiterals(query);
@@ -207,7 +207,7 @@ export type LiteralKind = "quoted" | "url" | "email" | "date" | "path" | "number
 /** A literal value in the query. */
 export type Literal = { kind: LiteralKind; text: string };
 
-/** Each pattern is tried once per run of its characters, or is limited in length, because a query may be a pasted file. */
+/** Each pattern is tried once per run of its characters, or limited in length: a query may be a pasted file. */
 const patterns: readonly [LiteralKind, RegExp][] = [
   ["quoted", /"([^"]+)"|“([^“”]+)”|`([^`]+)`|(?<![\p{L}\p{N}])'([^']+)'(?![\p{L}\p{N}])/u],
   ["url", /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"'<>]*[^\s"'<>.,;:!?)\]]/i],

@@ -40,8 +40,8 @@ const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 const provider = { ...services.openai, name: "openai", efforts, maxTokensLimit: 100_000 };
 
 /**
- * A client with its settings, the limits of all its requests, and a function that reads its errors, for every API of the
- * service. Throws a usage error for options that cannot work.
+ * A client with its settings, the limits of all its requests, and a function that reads its errors, for every API of
+ * the service. Throws a usage error for options that cannot work.
  */
 export function connectOpenai(options: EndpointOptions) {
   const { apiKey, credentials, headers, timeoutMs, retries, ...endpoint } = resolveEndpoint(options, provider);
@@ -139,8 +139,8 @@ function messageParams(message: Message): ChatCompletionMessageParam[] {
 }
 
 /**
- * The message to send back, with all fields that the server gave it: some models need their reasoning. Each call has an id of
- * its own, and its arguments as text.
+ * The message to send back, with all fields that the server gave it: some models need their reasoning. Each call has an
+ * id of its own, and its arguments as text.
  */
 function toNative(body: unknown, calls: readonly Call[]): object {
   const message = pickMessage(body);
@@ -185,8 +185,8 @@ const resultSchema = z.object({
 });
 
 /**
- * OpenAI's batch API, which compatible services have too: a file of requests, a batch of it, and one file each of replies
- * and errors. Limits: https://platform.openai.com/docs/guides/batch
+ * OpenAI's batch API, which compatible services have too: a file of requests, a batch of it, and one file each of
+ * replies and errors. Limits: https://platform.openai.com/docs/guides/batch
  */
 export function openaiBatches(
   { env, ...options }: ClientOptions & { env: Readonly<Record<string, string | undefined>> },

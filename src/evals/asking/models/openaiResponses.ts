@@ -23,8 +23,8 @@ import { createToolCache, jsonRequest } from "./wireNames.ts";
 const hostedSearch = "tool_search";
 
 /**
- * A model behind OpenAI's Responses API, which unlike chat completions has tool search. Deferred tools are in one namespace
- * per server. The service stores nothing. Throws a usage error for options that cannot work.
+ * A model behind OpenAI's Responses API, which unlike chat completions has tool search. Deferred tools are in one
+ * namespace per server. The service stores nothing. Throws a usage error for options that cannot work.
  */
 export function openaiResponses(id: string, name: string, options: EndpointOptions): AskedModel {
   const { client, limits, readFault, maxTokens, effort, record } = connectOpenai(options);
@@ -74,8 +74,8 @@ export function openaiResponses(id: string, name: string, options: EndpointOptio
 }
 
 /**
- * The output to send back: each call with an id of its own and its arguments as text, no calls of a reply that was cut off, no
- * messages of white space alone, and no reasoning that nothing follows.
+ * The output to send back: each call with an id of its own and its arguments as text, no calls of a reply that was cut
+ * off, no messages of white space alone, and no reasoning that nothing follows.
  */
 function toNative(output: readonly JsonObject[], calls: readonly Call[]): JsonObject[] {
   const ids = calls.map(({ id }) => id);

@@ -10,10 +10,10 @@ export const realClock: Clock = {
 
 /**
  * The outcome of one request. `throttled`: refused because of the rate (429), with the wait that the service asked for.
- * `failed`: any other temporary fault. `refused`: a fault that every request would have (a wrong key, an unknown model).
- * `rejected`: a permanent fault of this request alone, or of every request from now on (no credit left); `about` identifies
- * the case. `answered`: anything else. While no request was answered, a permanent fault counts as `refused` if it has the
- * status of an error, and as `failed` if it is a reply that cannot be used.
+ * `failed`: any other temporary fault. `refused`: a fault that every request would have (a wrong key, an unknown
+ * model). `rejected`: a permanent fault of this request alone, or of every request from now on (no credit left);
+ * `about` identifies the case. `answered`: anything else. While no request was answered, a permanent fault counts as
+ * `refused` if it has the status of an error, and as `failed` if it is a reply that cannot be used.
  */
 export type Report =
   | { kind: "answered" }
@@ -24,8 +24,8 @@ export type Report =
 /** After this many faults in a row, requests are sent one at a time, as probes. */
 const faultsInRow = 10;
 /**
- * After this many requests in a row are throttled, all requests wait and slow down. Fewer are retried alone: services also
- * throttle single requests for reasons of their own, and a rate that is too high is soon refused this often.
+ * After this many requests in a row are throttled, all requests wait and slow down. Fewer are retried alone: services
+ * also throttle single requests for reasons of their own, and a rate that is too high is soon refused this often.
  */
 const throttlesInRow = 3;
 /** After this many cases in a row are rejected with the same message, the model is stopped. */
@@ -36,7 +36,7 @@ const firstMs = 5_000;
 const longestMs = 2 ** 31 - 1;
 const lowestRate = 0.2;
 
-/** By what the rate grows in a second: after the first throttling, whose rate is a rough guess, and after further ones. */
+/** The growth of the rate in a second: after the first throttling, whose rate is a guess, and after further ones. */
 const growth = { first: 2, later: 1.01 } as const;
 /** What is left of the rate after the service throttled it. */
 const reduction = 0.9;
@@ -47,8 +47,8 @@ const probeWaitMs = (failed: number) => Math.min(500 * 2 ** failed, 8_000);
  *
  * - The first request is sent alone. If it is refused, no other is sent.
  * - The rate is unlimited until the service throttles three requests in a row. Then all requests wait as long as the
- *   service asks, and continue at the rate that it granted, which doubles every second until the service throttles again.
- *   From then on, each throttling lowers the rate by a tenth, and it grows by 1% a second.
+ *   service asks, and continue at the rate that it granted, which doubles every second until the service throttles
+ *   again. From then on, each throttling lowers the rate by a tenth, and it grows by 1% a second.
  * - After ten faults in a row, requests are sent one at a time, with waits from 0.5 to 8 s between them. After `probes`
  *   further faults, no other is sent.
  * - After five cases in a row were rejected with the same message, no other request is sent.
@@ -90,8 +90,8 @@ export class Pacer {
   }
 
   /**
-   * Waits until a request may be sent, sends it, and adapts to its outcome. Resolves with undefined if requests are no longer
-   * sent.
+   * Waits until a request may be sent, sends it, and adapts to its outcome. Resolves with undefined if requests are no
+   * longer sent.
    */
   async send<T>(signal: AbortSignal, request: () => Promise<T>, report: (result: T) => Report): Promise<T | undefined> {
     while (this.#isCautious()) {
@@ -174,7 +174,7 @@ export class Pacer {
     return Math.max(lowestRate, this.#rate * (this.#throttles === 1 ? growth.first : growth.later) ** seconds);
   }
 
-  /** Slows down. Throttled requests that arrive during the wait belong to the same burst, so they only prolong the wait. */
+  /** Slows down. Throttled requests during the wait belong to the same burst: they only prolong the wait. */
   #slowDown(waitMs: number): void {
     const now = this.clock.now();
     const rate = this.#rateAt(now);

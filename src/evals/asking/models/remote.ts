@@ -40,10 +40,10 @@ export function createLimits(retries: number, delay: Delay | undefined) {
  * Tries until there is a turn, a permanent fault, or no retry left. Does not reject.
  *
  * The SDKs' own retries are off: they do not retry a reply that is cut off, empty or not JSON, and wait as long as a
- * service asks. Here all transient faults share one retry budget. Waits are 0.5, 1, 2, 4, 8, 8, ... seconds, or what the
- * service asked for, up to a minute; a wait of more than ten minutes stops the model. A timeout is retried only once.
- * `pacer` decides when an attempt is made, and ends all requests to a model that refuses or fails all of them. Apart
- * from its waits, one request ends within (retries + 1) x timeout + retries x 75 s in the worst case.
+ * service asks. Here all transient faults share one retry budget. Waits are 0.5, 1, 2, 4, 8, 8, ... seconds, or what
+ * the service asked for, up to a minute; a wait of more than ten minutes stops the model. A timeout is retried only
+ * once. `pacer` decides when an attempt is made, and ends all requests to a model that refuses or fails all of them.
+ * Apart from its waits, one request ends within (retries + 1) x timeout + retries x 75 s in the worst case.
  */
 export async function askRemote(
   { suite, case: id }: ModelRequest["cell"],
@@ -69,7 +69,8 @@ export async function askRemote(
       const result = await pacer.send(own.signal, make, (one) => readReport(one, made, pacer, `${suite}/${id}`));
       if (signal.aborted) return withLost(cancelled);
       if (!result) {
-        // The trial runs again when the run is resumed. Without any attempt it counts as cancelled, and need not be recorded.
+        // The trial runs again when the run is resumed. Without any attempt it counts as cancelled, and need not be
+        // recorded.
         const message = boundMessage(`not asked again: the model was stopped after: ${pacer.stopped ?? ""}`);
         return withLost({ ...broken(total > 1 ? "model" : "cancelled", message), again: true });
       }
@@ -82,7 +83,8 @@ export async function askRemote(
       if (!isRetried(result, made, limits.retries)) return withLost(toBroken(result, total));
       if (!isTurnedAway(result)) resent++;
       await limits.delay(waitMs(result, made), own.signal);
-      // Being throttled while other requests are answered is not a failure: requests are sent at the rate that is granted.
+      // Being throttled while other requests are answered is not a failure: requests are sent at the rate that is
+      // granted.
       const isCrowded = isThrottled(result) && pacer.answers !== answersBefore;
       if (!isCrowded || total > maxThrottled) made++;
     }
@@ -111,8 +113,8 @@ const requestPart =
 const tooLarge = 413;
 
 /**
- * The report of an attempt to the pacer. A permanent fault may concern its request alone, except while no request has been
- * answered: then an error status counts as a refusal of all requests, and an unusable reply as a failure.
+ * The report of an attempt to the pacer. A permanent fault may concern its request alone, except while no request has
+ * been answered: then an error status counts as a refusal of all requests, and an unusable reply as a failure.
  */
 function readReport(attempt: Attempt, made: number, { answers }: Pacer, about: string): Report {
   if (attempt.kind === "turn") return { kind: "answered" };
@@ -137,8 +139,8 @@ function waitMs({ retryAfterMs }: Fault, made: number): number {
 }
 
 /**
- * A reply as an attempt: under the shown names of the tools, and within the limits of the record. One to the user without a
- * text, a call or a token is a fault of the service.
+ * A reply as an attempt: under the shown names of the tools, and within the limits of the record. One to the user
+ * without a text, a call or a token is a fault of the service.
  * @param body the whole body, to which the SDKs add the id of the request
  * @param native what goes back to the provider
  */
@@ -161,7 +163,8 @@ export function toAttempt(
       const { found = [] } = answered.find(({ callId }) => callId === search.id) ?? {};
       return { query: boundText(readQuery(search)), found: found.map(toShown) };
     });
-  // The last call of a reply that was cut off may be incomplete, and one that a filter stopped is not the model's answer.
+  // The last call of a reply that was cut off may be incomplete, and one that a filter stopped is not the model's
+  // answer.
   const whole = stop === "cut" || stop === "refused" ? [] : all.filter(({ role }) => role !== "search");
   const calls = numberCalls(whole, turn);
   const { _request_id: requestId } = body as { _request_id?: unknown };
@@ -205,8 +208,8 @@ type SdkError = Error & {
 };
 
 /**
- * Converts an error of an SDK into a fault. Broken connections, timeouts, statuses 408, 409, 429 and 5xx (unless the service
- * says otherwise in `x-should-retry`) and bodies that are not JSON are transient.
+ * Converts an error of an SDK into a fault. Broken connections, timeouts, statuses 408, 409, 429 and 5xx (unless the
+ * service says otherwise in `x-should-retry`) and bodies that are not JSON are transient.
  */
 export function toFault(thrown: unknown, kind: "timeout" | "connection" | "other", timeoutMs = 0): Fault {
   if (kind === "timeout") {
@@ -228,7 +231,7 @@ export const createFaultReader =
     return toFault(thrown, kind, timeoutMs);
   };
 
-/** A tool by its position: in Bedrock from 1, in Gemini among declarations, else in the list of tools or of a namespace. */
+/** A tool by its position: in Bedrock from 1, in Gemini among declarations, else in the tools or a namespace. */
 const toolPosition = new RegExp(
   [
     /\btools\.(?<first>\d+)\.member\b/,
@@ -243,7 +246,7 @@ const toolPosition = new RegExp(
 /** The tools of a request in their order, those of namespaces inside. */
 export type SentTools = readonly { name: string; tools?: SentTools }[];
 
-/** A fault with the name of the tool that it means by its position in the request, as in `tools.19.custom.input_schema`. */
+/** A fault with the name of the tool that it means by a position, as in `tools.19.custom.input_schema`. */
 export function nameRefused<T extends Attempt>(fault: T, tools: SentTools): T {
   if (fault.kind !== "fault") return fault;
   const { 0: part = "", groups: { first, declared, at, inner } = {} } = toolPosition.exec(fault.message) ?? { 0: "" };
@@ -258,8 +261,8 @@ const formWords =
   /\bformat(?:ted output)?\b|(?:response|output|json)[_ ]?(?:format|schema|mode|mime_?type)|output_?config|structured[_ -](?:output|generation)|guided[_ ]|grammar|controlled generation/i;
 
 /**
- * Attempts at a service that may refuse to be given the form of an answer: it is left out from the first refusal on. The
- * prompts that want a form state it too. `written`: the request as it is sent.
+ * Attempts at a service that may refuse to be given the form of an answer: it is left out from the first refusal on.
+ * The prompts that want a form state it too. `written`: the request as it is sent.
  */
 export function withoutRefusedForm(
   attempt: (request: ModelRequest, signal: AbortSignal, written: ModelRequest) => Promise<Attempt>,

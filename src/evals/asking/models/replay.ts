@@ -19,9 +19,9 @@ type Recorded = { turns: readonly Turn[]; outcome: Outcome; toolset: string; que
 
 /**
  * Answers from a recorded run, `replay:<run>` or `replay:<run>#<model>`: returns the recorded turn of the same suite,
- * case, arm and trial, with its recorded usage at no cost. A turn that is not recorded is broken, and so is a reply to other
- * tools or another query than those of now. Throws a usage error if the run does not have the named model, or has several
- * and none is named.
+ * case, arm and trial, with its recorded usage at no cost. A turn that is not recorded is broken, and so is a reply to
+ * other tools or another query than those of now. Throws a usage error if the run does not have the named model, or has
+ * several and none is named.
  */
 export async function replay(id: string, name: string, options: ReplayOptions): Promise<AskedModel> {
   if (!options.recorded) throw usageError(`"${id}" has no recorded runs to read.`);

@@ -35,8 +35,9 @@ export function mapToWireNames(names: readonly string[], max: number): WireNames
 }
 
 /**
- * A cache of values that are derived from toolsets, by the hash of the toolset. `make` runs once per key, and beyond `max`
- * values the oldest is dropped. Most runs have few toolsets, but a suite whose cases have their own lists has thousands.
+ * A cache of values that are derived from toolsets, by the hash of the toolset. `make` runs once per key, and beyond
+ * `max` values the oldest is dropped. Most runs have few toolsets, but a suite whose cases have their own lists has
+ * thousands.
  */
 export function cacheByToolset<V>(max: number): (key: string, make: () => V) => V {
   const kept = new Map<string, V>();
@@ -51,8 +52,8 @@ export function cacheByToolset<V>(max: number): (key: string, make: () => V) => 
 }
 
 /**
- * Creates a function that returns the tools of a request in the form of a service by their shown names, made once for each
- * toolset.
+ * Creates a function that returns the tools of a request in the form of a service by their shown names, made once for
+ * each toolset.
  * @param maxName the maximum length of a name
  */
 export function createToolCache<Param>(maxName: number, write: (tool: OfferedTool, wireName: string) => Param) {

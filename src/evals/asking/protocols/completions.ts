@@ -162,8 +162,8 @@ function choiceFault(error: NonNullable<z.infer<typeof reported>>): Fault {
 }
 
 /**
- * The message of a completion, with all fields that the server gave it. Of several choices the first, with the calls of all.
- * `body` is one that `readCompletion` read.
+ * The message of a completion, with all fields that the server gave it. Of several choices the first, with the calls of
+ * all. `body` is one that `readCompletion` read.
  */
 export function pickMessage(body: unknown): JsonObject {
   const { choices } = body as { choices: [{ message: JsonObject }, ...{ message: JsonObject }[]] };

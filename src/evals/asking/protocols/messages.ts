@@ -186,8 +186,8 @@ export function readMessage(body: unknown): ReceivedReply | Fault {
 }
 
 /**
- * A reply that was cut off at a token limit is a bad answer, but an answer. Every other stop that is not the model's choice
- * is a problem, such as a `pause_turn`, after which a reply has to be continued.
+ * A reply that was cut off at a token limit is a bad answer, but an answer. Every other stop that is not the model's
+ * choice is a problem, such as a `pause_turn`, after which a reply has to be continued.
  */
 function readStop(reason: string | null | undefined, calls: number): { stop: StopReason; problem?: Fault } {
   if (reason === "refusal") return { stop: "refused" };

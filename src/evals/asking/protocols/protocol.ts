@@ -64,8 +64,8 @@ export type Protocol = {
 };
 
 /**
- * An API whose replies come whole or as a stream. `assemble` makes the whole body of the events of a stream, or says why
- * there is none; `readBody` reads a whole body.
+ * An API whose replies come whole or as a stream. `assemble` makes the whole body of the events of a stream, or says
+ * why there is none; `readBody` reads a whole body.
  */
 export function defineProtocol({
   assemble,
@@ -96,7 +96,7 @@ export function defineProtocol({
   };
 }
 
-/** The whole body of what an SDK gives: a value, or the text of a stream, which some servers send though none was asked for. */
+/** The body that an SDK gives: a value, or the text of a stream, which some servers send without being asked. */
 export const assembleReply = ({ parseReply }: Protocol, reply: unknown): { body: unknown } | Fault =>
   typeof reply === "string" && isStream(reply) ? parseReply(reply) : { body: reply };
 
@@ -116,7 +116,7 @@ export const cutStream = transientFault("the reply was cut off");
 /** Members of a delta that are repeated, and not continued. */
 const repeated = new Set(["index", "type", "id", "role", "format"]);
 
-/** Adds a delta of a stream, with all its members, to what came before. Texts continue, and entries of lists by their index. */
+/** Adds a delta of a stream to what came before. Texts continue, and entries of lists by their index. */
 export function addDelta(whole: JsonObject, delta: JsonObject): JsonObject {
   for (const [key, value] of Object.entries(delta)) {
     const known = Object.hasOwn(whole, key) ? whole[key] : undefined;
@@ -150,8 +150,8 @@ export function writeStream(...events: readonly JsonObject[]): string {
 }
 
 /**
- * The transient fault of a body with status 200 that is not a reply. Its message is the error that the service reports in
- * the body, the start of a text such as a login page, or what is wrong with the body. `what`: what a reply would be.
+ * The transient fault of a body with status 200 that is not a reply. Its message is the error that the service reports
+ * in the body, the start of a text such as a login page, or what is wrong with the body. `what`: what a reply would be.
  */
 export function unreadableReply(what: string, body: unknown, error: z.ZodError | undefined): Fault {
   if (body === undefined || body === null || body === "")
@@ -234,7 +234,7 @@ const finishReasons: readonly [StopReason, RegExp][] = [
   ["calls", /^(?:tool_calls?|tool_use|function_call)$/],
 ];
 
-/** Of OpenRouter, DeepSeek, vLLM, and Gemini (`MALFORMED_FUNCTION_CALL`, `UNEXPECTED_TOOL_CALL`, `TOO_MANY_TOOL_CALLS`). */
+/** Of OpenRouter, DeepSeek, vLLM and Gemini (`MALFORMED_FUNCTION_CALL`, `UNEXPECTED_TOOL_CALL` and the like). */
 const failedReasons = /^(?:error|abort(?:ed)?|insufficient_system_resource)$|malformed|tool_call/i;
 
 /**
@@ -254,7 +254,8 @@ export function readFinish(
   if (calls > 0) return { stop: "calls" };
   if (stop === "calls")
     return { stop: "done", problem: transientFault(`the reply has finish reason ${raw} but no call`) };
-  // A provider that fails within a reply leaves the start of its text, and one that cannot read a call the text before it.
+  // A provider that fails within a reply leaves the start of its text, and one that cannot read a call the text before
+  // it.
   const isFailed = [word, raw ?? ""].some((one) => failedReasons.test(one));
   if (stop === "done" || (hasText && !isFailed)) return { stop: "done" };
   const message = `the reply has finish reason ${raw || reason || "none"} and ${hasText ? "a part of its text" : "no content"}`;

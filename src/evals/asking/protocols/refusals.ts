@@ -5,8 +5,8 @@ import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.
 
 /**
  * A `fetch` for the SDKs of services, whose refusals have one form, `{"error": {"type", "message"}}`: the SDKs drop the
- * words of other forms. A 404 names the URL that was asked, since a wrong base URL is its usual cause, and a 401 where the
- * `credentials` came from. Redirects are refusals: a key must not follow one to another host.
+ * words of other forms. A 404 names the URL that was asked, since a wrong base URL is its usual cause, and a 401 where
+ * the `credentials` came from. Redirects are refusals: a key must not follow one to another host.
  */
 export function createServiceFetch(env: EndpointOptions["env"], credentials?: string): Fetch {
   const fetch = createFetch(env);
@@ -44,8 +44,8 @@ type Refusal = { type?: string; message: string; retryAfterMs?: number };
 
 /**
  * Reads the words of a refusal, whatever its form: `{"error": {"message"}}`, an error that is a text, a list of errors
- * (Google), `message` (Mistral, Cohere), `detail` with the location of each fault (FastAPI: vLLM, TGI), issues of zod with
- * their paths (OpenRouter), `errors`, a problem of RFC 9457, the words of a provider behind a router (OpenRouter's
+ * (Google), `message` (Mistral, Cohere), `detail` with the location of each fault (FastAPI: vLLM, TGI), issues of zod
+ * with their paths (OpenRouter), `errors`, a problem of RFC 9457, the words of a provider behind a router (OpenRouter's
  * `metadata.raw`, or JSON as a text), an HTML page, a text, or nothing.
  */
 export function readRefusal(body: string): Refusal {

@@ -57,7 +57,7 @@ export const readingTools: ReadonlySet<string> = new Set([skillTools.read, "Glob
 /** The reading tools, and the tool for writing files. */
 export const fileTools: ReadonlySet<string> = new Set([...readingTools, skillTools.write]);
 
-/** Normalizes a skill's name in a call of the `Skill` tool: Claude Code accepts `/name`, as users type it, for `name`. */
+/** Normalizes a skill's name in a call of the `Skill` tool: Claude Code accepts `/name` for `name`. */
 export const normalizeSkillName = (written: string): string => written.trim().replace(/^\//, "");
 
 /** The skills that calls load, each once, in the order they were loaded. */
@@ -99,7 +99,7 @@ function findSkillFolders(text: string): readonly string[] {
 /** The folder of a case's files in the prompt. It does not exist on disk. */
 export const projectFolder = "/project";
 
-/** The path of a file in the workspace, as a model writes it: inside of the folder of the project, or relative to it. */
+/** The path of a file in the workspace, as a model writes it: in the folder of the project, or relative to it. */
 export function toWorkspacePath(written: string): string | undefined {
   const path = toInnerPath(written.startsWith(`${projectFolder}/`) ? written.slice(projectFolder.length + 1) : written);
   return path === "." ? undefined : path;
@@ -148,8 +148,9 @@ export function compileFiles(wanted: JsonObject = {}): (list: () => readonly Eva
 export type WrittenCall = { tool?: string; form: string };
 
 /**
- * What the chat templates of open models put around a call. An endpoint that parses calls removes these signs, so a reply
- * that shows one was not parsed. A group, if there is one, is the name of the tool; without, it is in what follows.
+ * What the chat templates of open models put around a call. An endpoint that parses calls removes these signs, so a
+ * reply that shows one was not parsed. A group, if there is one, is the name of the tool; without, it is in what
+ * follows.
  */
 const signs: readonly (readonly [form: string, pattern: RegExp])[] = [
   ["Qwen3-Coder's <function=…>", /<(?:\w+:)?tool_call>\s*<function=([\w.:/-]+)/],
@@ -185,7 +186,9 @@ const argumentKey = /["'](?:arguments|args|parameters|params|input|tool_input|ac
 /** The form that most open models are trained on, whatever name it has: models invent names, too. */
 const callObject =
   /^\[?\s*\{\s*(?:"type"\s*:\s*"function"\s*,\s*)?"name"\s*:\s*"([\w.:/-]+)"\s*,\s*"(?:arguments|parameters)"\s*:\s*\{/;
-/** `{"tool": {…arguments}}`; the name before its arguments; a tag with its name; and Python, as in `[read_file(path="a")]`. */
+/**
+ * `{"tool": {…arguments}}`; the name before its arguments; a tag of that name; Python, as in `[read_file(path="a")]`.
+ */
 const listedForms = [
   /^\[?\s*\{\s*"([\w.:/-]+)"\s*:\s*\{/,
   /^(?:>>>|\[)? ?([\w.:/-]+)(?:\]|\[ARGS\])? ?:?\s{0,2}\{\s*["'}]/,
@@ -198,9 +201,10 @@ const listedForms = [
 const fence = /```[\w-]*\s*\n([\s\S]*?)```/g;
 
 /**
- * Finds a call that a model wrote as text, because the endpoint had no chat template or parser for its calls: in the signs of
- * open models, as JSON, or as Python, alone, after thoughts or words, or in a code block. Since an answer may show either,
- * JSON of another form than `{"name": …, "arguments": {…}}`, and Python, count only with the name of a listed tool.
+ * Finds a call that a model wrote as text, because the endpoint had no chat template or parser for its calls: in the
+ * signs of open models, as JSON, or as Python, alone, after thoughts or words, or in a code block. Since an answer may
+ * show either, JSON of another form than `{"name": …, "arguments": {…}}`, and Python, count only with the name of a
+ * listed tool.
  */
 export function findWrittenCall(written: string, names: readonly string[]): WrittenCall | undefined {
   const listed = new Set(names);

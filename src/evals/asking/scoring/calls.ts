@@ -54,8 +54,8 @@ export type ScoreCall = (call: Call, judge: Judge) => CallScore;
 type ArgsScore = CallScore & { selection: "malformed-arguments" | "wrong-arguments" | "right-tool" };
 
 /**
- * Scores a call against one expected call, in this order: is the tool listed; is it an expected one; are the arguments a
- * JSON object that the tool's inputSchema allows; does every named argument match; is the result as expected. For an
+ * Scores a call against one expected call, in this order: is the tool listed; is it an expected one; are the arguments
+ * a JSON object that the tool's inputSchema allows; does every named argument match; is the result as expected. For an
  * acceptable substitute, only the schema is checked.
  */
 export function compileCall(
@@ -91,7 +91,7 @@ export function compileCall(
   };
 }
 
-/** The better of two scores, by selection and then by the number of unmet assertions, for which a substitute counts half. */
+/** The better of two scores, by selection, then by the number of unmet assertions; a substitute counts half. */
 export function chooseBetter(a: CallScore, b: CallScore): CallScore {
   const further = callSelections.indexOf(b.selection) - callSelections.indexOf(a.selection);
   const open = ({ checks, substituted }: CallScore) =>
@@ -159,7 +159,7 @@ function compileArgs(expected: ExpectedCall, mode: ArgsMode) {
 const wasAccepted = ({ execution }: Call) =>
   execution?.status === "executed" && execution.mock === undefined && !execution.result.isError;
 
-/** The kind of a mismatch. A literal of another JSON type is a wrong type; an argument that must be absent is invented. */
+/** The kind of a mismatch. A literal of another JSON type is a wrong type; what must be absent is invented. */
 function classifyFault(expected: Json, value: Json | undefined): NonNullable<Assertion["fault"]>["kind"] {
   if (value === undefined) return "missing";
   if (isAbsent(expected)) return "invented";
@@ -170,8 +170,8 @@ function classifyFault(expected: Json, value: Json | undefined): NonNullable<Ass
 }
 
 /**
- * Compiles the matcher of a call's result. All keywords must hold. `success` and `json` apply to the structured content, or
- * without it to the text parsed as JSON. A call that was not executed is unknown, with the reason.
+ * Compiles the matcher of a call's result. All keywords must hold. `success` and `json` apply to the structured
+ * content, or without it to the text parsed as JSON. A call that was not executed is unknown, with the reason.
  */
 export function compileResult(expected: ResultMatcher): (execution: Execution | undefined, judge: Judge) => Match {
   const { success, isError, contains, matches, json } = expected;
@@ -210,7 +210,7 @@ function matchTexts(wanted: string, holds: (text: string) => boolean): (result: 
     [joinText(result), joinResult(result)].some(holds) ? yes : no(`expected text ${wanted}, got ${excerpt(result)}`);
 }
 
-/** Tests the structured content of a result, or its text parsed as JSON. `test`: undefined where that is not as `wanted`. */
+/** Tests the structured content of a result, or its text parsed as JSON. `test`: undefined where it is not `wanted`. */
 function onOutcome(wanted: string, test: (outcome: Json, judge: Judge) => Match | undefined) {
   return (result: ToolResult, judge: Judge): Match => {
     const outcome = result.structuredContent ?? parseExactText(joinText(result));
@@ -237,9 +237,9 @@ const right = undecided + 1;
 /**
  * Compiles an expectation of several calls over all turns. In strict order, the calls must be the expected ones one by
  * one (with `extras`, others may be between them); in any order, they are paired so that as many as possible fit. An
- * optional call may be missing, and an attempt at it that does not fit is one of the other calls where they are allowed. The
- * selection is the first of: no call, an unlisted tool, malformed arguments; then by the worst pair: wrong arguments,
- * wrong result, all expected calls and additional ones; else wrong tool.
+ * optional call may be missing, and an attempt at it that does not fit is one of the other calls where they are
+ * allowed. The selection is the first of: no call, an unlisted tool, malformed arguments; then by the worst pair: wrong
+ * arguments, wrong result, all expected calls and additional ones; else wrong tool.
  */
 export function compileSequence(expect: CallsExpectation, lookup: ToolLookup): Assess {
   const scorers = expect.calls.map((call) => compileCall(call, expect.argsMode, lookup));
@@ -313,7 +313,8 @@ function findPairing(expect: CallsExpectation, expected: number, made: number, g
   let pairing: Pairing = [];
   // Required calls come first, so that an optional one never takes the call that a required one needs.
   for (const optional of [undefined, true] as const) {
-    // A call that fits an optional one badly is an additional call, if those are allowed; else a message names its fault.
+    // A call that fits an optional one badly is an additional call, if those are allowed; else a message names its
+    // fault.
     const least = optional && expect.extras ? undecided : named;
     for (let level = right; level >= least && (level === right || !complete(pairing)); level--) {
       const isTurn = (i: number) => expect.calls[i]?.optional === optional;

@@ -179,9 +179,9 @@ export function hashPrompt(): string {
 export type Reading = { kind: "answered"; matches: readonly Match[] } | { kind: "broken"; why: string };
 
 /**
- * Reads a judge's reply without trusting it. A verdict counts only with evidence that occurs verbatim (except white space
- * and the form of quotation marks) in what the model did, or in the value in question; otherwise it is "cannot tell".
- * Missing, repeated or invented criteria invalidate the whole reply, because the others may be shifted as well.
+ * Reads a judge's reply without trusting it. A verdict counts only with evidence that occurs verbatim (except white
+ * space and the form of quotation marks) in what the model did, or in the value in question; otherwise it is "cannot
+ * tell". Missing, repeated or invented criteria invalidate the whole reply, because the others may be shifted as well.
  */
 export function readJudgment(
   { text, stop, calls: [call] = [] }: Pick<Turn, "text" | "stop"> & Partial<Pick<Turn, "calls">>,
@@ -206,8 +206,9 @@ export function readJudgment(
 const broken = (why: string): Reading => ({ kind: "broken", why });
 
 /**
- * Without structured output, models put their JSON into a fenced block, add keys, leave out the list or the numbers, wrap it
- * in an object, or write numbers as text, nothing as null and verdicts in their own way (`NOT_MET`, `**met**`, `true`).
+ * Without structured output, models put their JSON into a fenced block, add keys, leave out the list or the numbers,
+ * wrap it in an object, or write numbers as text, nothing as null and verdicts in their own way (`NOT_MET`, `**met**`,
+ * `true`).
  */
 function parseAnswer(text: string, count: number): z.infer<typeof judgmentSchema> | { why: string } {
   if (text.trim() === "") return { why: "the judge's answer is empty" };
@@ -231,7 +232,7 @@ function parseAnswer(text: string, count: number): z.infer<typeof judgmentSchema
   return data ?? { why: `the judge's answer has the wrong form: ${cut(formatIssues(error))}` };
 }
 
-/** The answers in an object: its list, one answer or answers by number in place of the list, or those of its only member. */
+/** The answers in an object: its list, one answer, answers by number, or those of its only member. */
 function findAnswers(written: Json | undefined, depth = 0): Json[] | undefined {
   if (depth > 4 || !isJsonObject(written)) return Array.isArray(written) ? written : undefined;
   if (written.answers !== undefined) return findAnswers(written.answers, depth + 1);

@@ -20,7 +20,7 @@ export type JudgeQuestion =
   | { about: "behavior"; criterion: string }
   | { about: "value"; criterion: string; at: string; value: Json };
 
-/** A question for a file of code: whether a trial or a value is as its author wants it. `file` is the path in the suite. */
+/** A question for a file of code: whether a trial or value is as wanted. `file` is the path in the suite. */
 export type CodeQuestion =
   | { about: "trial"; file: string }
   | { about: "argument"; file: string; at: string; value: Json; with?: Json };
@@ -87,8 +87,9 @@ export function isAbsent(expected: Json): boolean {
 export type Pairing = readonly (number | undefined)[];
 
 /**
- * The largest pairing of `left` items with `right` items along the edges, by augmenting paths (Kuhn's algorithm, so that
- * an early choice never blocks a later one). It starts from `seed`, and every left item that is paired there stays paired.
+ * The largest pairing of `left` items with `right` items along the edges, by augmenting paths (Kuhn's algorithm, so
+ * that an early choice never blocks a later one). It starts from `seed`, and every left item that is paired there stays
+ * paired.
  */
 export function pairUp(
   left: number,
@@ -122,9 +123,10 @@ export const complete = (pairing: Pairing): boolean => pairing.every((other) => 
 type Operands = { [K in Keyword]-?: Exclude<Matcher[K], undefined> };
 
 /**
- * Compiles an expected value: a literal is compared deeply (JSON types, numbers by value, objects without additional keys)
- * and may contain matchers; all keywords of a matcher must hold. Compile once, test often. A matcher with an unknown
- * keyword or an invalid operand does not throw: it is unknown for every value. Suites are checked when they are loaded.
+ * Compiles an expected value: a literal is compared deeply (JSON types, numbers by value, objects without additional
+ * keys) and may contain matchers; all keywords of a matcher must hold. Compile once, test often. A matcher with an
+ * unknown keyword or an invalid operand does not throw: it is unknown for every value. Suites are checked when they are
+ * loaded.
  */
 export function compileMatcher(expected: Json): Test {
   const read = readMatcher(expected);

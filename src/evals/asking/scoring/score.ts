@@ -37,8 +37,8 @@ type GradedCase = Pick<Case, "expect" | "assertions" | "expectedBehavior" | "fil
 type WholeCase = GradedCase & Pick<Case, "turns">;
 
 /**
- * Creates the grader of one case and toolset, for its expectation and those of its user turns. If the server changed its list
- * during a trial, a tool is known from the reply on that it was shown for, until it is gone.
+ * Creates the grader of one case and toolset, for its expectation and those of its user turns. If the server changed
+ * its list during a trial, a tool is known from the reply on that it was shown for, until it is gone.
  */
 export function createGrader(one: WholeCase, toolset: Toolset, options: GraderOptions = {}): Grade {
   const gradeList = createListGrader(one, toolset, options);
@@ -56,7 +56,7 @@ export function createGrader(one: WholeCase, toolset: Toolset, options: GraderOp
 /** A model that says nothing at all does not show that it rightly made no call. */
 const silent: Assertion = { what: "reply", met: "unknown", why: "the model wrote neither a text nor a call" };
 
-/** Every tool of a trial, and its turns: a call of one that was not shown at its time is marked as one of an unlisted tool. */
+/** Every tool of a trial, and its turns: a call of one that was not shown at its time is marked as unlisted. */
 function followListChanges({ hash, tools }: Toolset, turns: readonly Turn[]): { toolset: Toolset; turns: Turn[] } {
   const all = new Map(tools.map((tool) => [tool.name, tool]));
   for (const { listChange } of turns) for (const tool of listChange?.added ?? []) all.set(tool.name, tool);
@@ -261,9 +261,9 @@ function fail(selection: Assessment["selection"], picked: string, why: string, w
 }
 
 /**
- * A reply that was cut off before any call is not an answer, even if no call is expected; after calls, it leaves open whether
- * one came that must not. A refusal is not an abstention, and more precise than "no call"; with sentences only, the judge
- * decides.
+ * A reply that was cut off before any call is not an answer, even if no call is expected; after calls, it leaves open
+ * whether one came that must not. A refusal is not an abstention, and more precise than "no call"; with sentences only,
+ * the judge decides.
  */
 function withoutAnswer(
   expect: Expectation | undefined,
@@ -314,8 +314,9 @@ function withAvoided(expect: Expectation | undefined, { all }: Activity, assesse
 }
 
 /**
- * How the expected tools were found and chosen if the definitions of `deferred` tools (listed names) were not shown from the
- * start. Of several expected calls, the first that was not made decides. Undefined if no tool is expected or deferred.
+ * How the expected tools were found and chosen if the definitions of `deferred` tools (listed names) were not shown
+ * from the start. Of several expected calls, the first that was not made decides. Undefined if no tool is expected or
+ * deferred.
  */
 function assessDiscovery(
   expect: Expectation | undefined,

@@ -6,8 +6,8 @@ import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
 import type { Call } from "../../base/types/trial.ts";
 
 /**
- * A tool and its inputSchema, which `compile` compiles when first needed, because that takes longer than everything else: to
- * a check of arguments, or to why there is none, about which preflight warns.
+ * A tool and its inputSchema, which `compile` compiles when first needed, because that takes longer than everything
+ * else: to a check of arguments, or to why there is none, about which preflight warns.
  */
 export type FoundTool = { tool: OfferedTool; compile(): Validate | string | undefined };
 
@@ -17,8 +17,8 @@ const compileOnce = once(({ inputSchema }: OfferedTool) => compileSchema(inputSc
 export type FindTool = (name: string, inner?: Call["inner"]) => FoundTool | undefined;
 
 /**
- * A toolset ready for look-ups: `find` by listed name, `findAny` also behind dispatchers, as an expectation may name it.
- * With `unjudged`, arguments and results of calls are not judged, for this reason: the tool alone decides.
+ * A toolset ready for look-ups: `find` by listed name, `findAny` also behind dispatchers, as an expectation may name
+ * it. With `unjudged`, arguments and results of calls are not judged, for this reason: the tool alone decides.
  */
 export type ToolLookup = { names: readonly string[]; find: FindTool; findAny: FindTool; unjudged?: string };
 
@@ -43,9 +43,9 @@ function describeUnknown(name: string): FoundTool {
 export type Executable = { yes: true } | { yes: false; reason: string };
 
 /**
- * Whether a call of this tool is executed. Only tools of the suite's own server are, and only those that the policy permits.
- * A tool without annotations counts as destructive, as the protocol defines. What a model calls that makes up arguments is
- * never executed. Every execution of a call is decided here.
+ * Whether a call of this tool is executed. Only tools of the suite's own server are, and only those that the policy
+ * permits. A tool without annotations counts as destructive, as the protocol defines. What a model calls that makes up
+ * arguments is never executed. Every execution of a call is decided here.
  */
 export function executable(
   tool: OfferedTool,

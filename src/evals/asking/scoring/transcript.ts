@@ -45,8 +45,8 @@ export function buildTextTranscript(text: string, input?: string): Transcript {
 
 /**
  * Whether a call loads a skill or reads its files: a host's `Skill` tool, any call that names a `SKILL.md`, and a file
- * tool on a path inside a package (`/skills/<name>/...`, or a host's folder such as `.claude/skills/<name>/...`). Only the
- * arm with the skill makes such calls, so a judge is shown neither the calls nor their results.
+ * tool on a path inside a package (`/skills/<name>/...`, or a host's folder such as `.claude/skills/<name>/...`). Only
+ * the arm with the skill makes such calls, so a judge is shown neither the calls nor their results.
  */
 export function concernsSkill(call: Call): boolean {
   if (call.tool === skillTools.load || listLoadedSkills([call]).length > 0) return true;

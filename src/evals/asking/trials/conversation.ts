@@ -21,9 +21,9 @@ import { createLibrary, offerSkills, type SkillShelf } from "./skills.ts";
 import { isDeferred, type ToolIndex, TrialSearch } from "./toolSearch.ts";
 
 /**
- * Tools as a host shows them. `listedName` maps a shown name back to the listed one, and `listedArguments` the arguments of
- * a call of it; without it, these have their own names. `index`: only the names of its tools are shown, and the client
- * searches them. `search`: definitions are deferred to this search of the API.
+ * Tools as a host shows them. `listedName` maps a shown name back to the listed one, and `listedArguments` the
+ * arguments of a call of it; without it, these have their own names. `index`: only the names of its tools are shown,
+ * and the client searches them. `search`: definitions are deferred to this search of the API.
  */
 export type ShownTools = {
   tools: readonly OfferedTool[];
@@ -111,7 +111,8 @@ export async function converse(given: Conversation, signal: AbortSignal): Promis
     else counted++;
     const next = isComplete || counted === maxTurns || searching > maxSearchTurns ? followUps[asked - 1] : undefined;
     if (isComplete && next === undefined) break;
-    // The provider's own payload goes back unchanged, with the shown names in its calls. Services refuse an empty reply.
+    // The provider's own payload goes back unchanged, with the shown names in its calls. Services refuse an empty
+    // reply.
     if (!isComplete || reply.turn.text.trim() !== "")
       messages.push({ role: "assistant", content: reply.turn.text, turn: reply.turn, native: reply.native });
     const results = executed.calls.flatMap(({ id, tool, execution }) =>

@@ -1,8 +1,8 @@
 import { getOrAdd } from "../../base/collections.ts";
 
 /**
- * The outcome of one trial: the model passed; it selected the right tool, or rightly none, but did not pass; it failed; or
- * infrastructure kept it from answering.
+ * The outcome of one trial: the model passed; it selected the right tool, or rightly none, but did not pass; it failed;
+ * or infrastructure kept it from answering.
  */
 export type Answer = "pass" | "selected" | "fail" | "missing";
 
@@ -11,9 +11,10 @@ export const isGraded = (answer: Answer | undefined): answer is Exclude<Answer, 
   answer !== undefined && answer !== "missing";
 
 /**
- * What one request brought: an answer, or a copy: a reply that was seen before in this run (same response id, or flagged
- * as cached). What the model did itself (cut at the token limit, malformed, refused) is a fail, never missing. A request
- * that was turned away before the model could answer (429, 503, no connection) may be sent again without being observed.
+ * What one request brought: an answer, or a copy: a reply that was seen before in this run (same response id, or
+ * flagged as cached). What the model did itself (cut at the token limit, malformed, refused) is a fail, never missing.
+ * A request that was turned away before the model could answer (429, 503, no connection) may be sent again without
+ * being observed.
  */
 export type Observation = Answer | "copy";
 
@@ -23,9 +24,9 @@ const missingAttempts = 3;
 const copyAttempts = 4;
 
 /**
- * Ask this trial of the case in these arms, in this order, close in time. `trial` counts from 1. `order`: the tool order,
- * a number from 0, in every arm the same. No two trials of a case have the same until all orders are used, but several
- * cases do. An arm that was asked before is asked again with the same request.
+ * Ask this trial of the case in these arms, in this order, close in time. `trial` counts from 1. `order`: the tool
+ * order, a number from 0, in every arm the same. No two trials of a case have the same until all orders are used, but
+ * several cases do. An arm that was asked before is asked again with the same request.
  */
 export type TrialRequest = { case: string; trial: number; arms: readonly string[]; order: number };
 
@@ -87,7 +88,7 @@ export class TrialRecord {
     }
   }
 
-  /** The settled trials of a case in an arm, trial t at index t - 1, holes where there is no answer yet. Stays current. */
+  /** The settled trials of a case in an arm, trial t at index t - 1, holes where none is settled. Stays current. */
   answers(id: string, arm: string): readonly (Answer | undefined)[] {
     return this.#column(id, arm).answers;
   }
@@ -192,7 +193,7 @@ export function lacksAnswers(record: TrialRecord, ids: readonly string[], arms: 
   return missing > toleratedMissing && missing > mostMissing * settled.length;
 }
 
-/** Asks for what the record lacks of these requests. `order`: the arms of a request in the order in which they are asked. */
+/** Asks for what the record lacks of these requests. `order`: the arms of a request as they are asked. */
 export function* bringRequests(
   record: TrialRecord,
   requests: readonly TrialRequest[],
@@ -219,7 +220,7 @@ export function mapVerdict<V, W>(design: Design<V>, map: (verdict: V) => W): Des
   };
 }
 
-/** Plays several designs at the same time on one record: asks for what all of them lack, until every one has its verdict. */
+/** Plays several designs on one record: asks for what all of them lack, until every one has its verdict. */
 export function* playTogether<V>(plays: readonly Play<V>[]): Play<V[]> {
   const steps = plays.map((play) => ({ play, step: play.next() }));
   for (;;) {

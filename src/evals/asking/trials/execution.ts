@@ -20,9 +20,9 @@ import { executable } from "../scoring/tools.ts";
 export type Executor = {
   execute(call: Call, signal: AbortSignal): Promise<Execution | Broken>;
   /**
-   * Reads the list again if the server has said during the calls that it changed. Returns the tools of the trial as they are
-   * now, and what is new: tools keep their places and new ones follow in the server's order, as in hosts that read it again.
-   * Where an arm words a tool otherwise than the server, its wording stays.
+   * Reads the list again if the server has said during the calls that it changed. Returns the tools of the trial as
+   * they are now, and what is new: tools keep their places and new ones follow in the server's order, as in hosts that
+   * read it again. Where an arm words a tool otherwise than the server, its wording stays.
    */
   readList(signal: AbortSignal): Promise<{ tools: readonly OfferedTool[]; change: ListChange } | Broken | undefined>;
   close(): Promise<void>;
@@ -141,7 +141,7 @@ async function listAgain(server: ToolServer, [first]: readonly OfferedTool[], si
 
 const isSame = (one: OfferedTool, other: OfferedTool) => sameJson(one as unknown as Json, other as unknown as Json);
 
-/** The tools of a trial after the list of its server changed from `before` to `after`; undefined if that changes nothing. */
+/** The tools of a trial after the list of its server changed from `before` to `after`; undefined if nothing changed. */
 function updateTools(tools: readonly OfferedTool[], before: readonly OfferedTool[], after: readonly OfferedTool[]) {
   const [own, old, now] = [tools, before, after].map((list) => new Map(list.map((tool) => [tool.name, tool])));
   const added = after.filter((tool) => {
@@ -216,8 +216,8 @@ const maxFailures = 3;
 const toBroken = (thrown: unknown) => broken("server", messageOf(thrown));
 
 /**
- * One process for the whole run, restarted when it dies. Once it lists other tools than at the start (`tools`), it shows what
- * one trial did: the others then get processes of their own.
+ * One process for the whole run, restarted when it dies. Once it lists other tools than at the start (`tools`), it
+ * shows what one trial did: the others then get processes of their own.
  */
 export function sharedPool(first: ToolServer, open: Open, tools: readonly OfferedTool[] = []): ServerPool {
   const listed = tools.filter(isOwn);

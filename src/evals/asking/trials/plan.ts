@@ -80,9 +80,9 @@ export type DesignCells = {
 };
 
 /**
- * The cells that a design requests. Of requests in a row that share an order, the first is sent before the others of the
- * row before, so that the prompt caches of its arms are filled when the others come. A local server may keep one prompt
- * only: there the arms of a row follow each other.
+ * The cells that a design requests. Of requests in a row that share an order, the first is sent before the others of
+ * the row before, so that the prompt caches of its arms are filled when the others come. A local server may keep one
+ * prompt only: there the arms of a row follow each other.
  */
 export function* requestedCells(requests: readonly TrialRequest[], cells: DesignCells): Generator<PlannedCell> {
   let waiting: readonly TrialRequest[] = [];
@@ -118,7 +118,8 @@ function* createCells(requests: readonly TrialRequest[], { find, line, attempts,
       const attempt = attempts(id, arm, trial) + 1;
       const plain = { suite: planned.suite.name, case: id, arm, model: model.id, trial };
       const cell = { ...plain, ...(attempt > 1 && { attempt }) };
-      // A host may show tools in an order of its own: then requests are alike to a design, and still vary where they can.
+      // A host may show tools in an order of its own: then requests are alike to a design, and still vary where they
+      // can.
       const orderSeed = line(id).seedAt("converse" in model ? trial - 1 : order);
       yield { planned, model, cell, orderSeed, isRepeatable: true };
     }
@@ -128,9 +129,9 @@ function* createCells(requests: readonly TrialRequest[], { find, line, attempts,
 const maxDraws = 20_000;
 
 /**
- * The line of tool orders from which a design takes those of its trials: order n is the same in every arm and for all cases
- * with these `lists` (the tools in each arm), and no list has an order twice before all of them are used. Where arms have
- * different tools, those that they share have the same order.
+ * The line of tool orders from which a design takes those of its trials: order n is the same in every arm and for all
+ * cases with these `lists` (the tools in each arm), and no list has an order twice before all of them are used. Where
+ * arms have different tools, those that they share have the same order.
  */
 export class OrderLine {
   readonly #count: number;
@@ -215,8 +216,8 @@ export function orderToolsOnce(
 const manyTools = 13;
 
 /**
- * How many different orders a list can be shown in, which is how many different requests its case has: tools and skills are
- * ordered apart, and instructions have no order. Infinity where there are more than any run asks.
+ * How many different orders a list can be shown in, which is how many different requests its case has: tools and skills
+ * are ordered apart, and instructions have no order. Infinity where there are more than any run asks.
  */
 export function countOrders(tools: readonly Pick<OfferedTool, "origin">[]): number {
   const skills = tools.filter(({ origin }) => origin === "skill").length;

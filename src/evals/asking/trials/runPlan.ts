@@ -35,8 +35,8 @@ export type PlanEnd = "complete" | "cancelled" | "budget" | "stopped";
 /**
  * Runs every cell of a plan that is not done. Starts no new trial after `signal` aborts or a limit of the run is
  * reached, and none on a model that was stopped. A trial is in flight until it is on disk, so what is killed loses at
- * most `concurrency` answers. Trials in flight at an abort are recorded as cancelled, so the journal contains everything
- * that was asked. If the record cannot be written, cancels the trials in flight and rejects.
+ * most `concurrency` answers. Trials in flight at an abort are recorded as cancelled, so the journal contains
+ * everything that was asked. If the record cannot be written, cancels the trials in flight and rejects.
  */
 export async function runPlan(
   cells: Iterable<PlannedCell>,
@@ -67,7 +67,7 @@ export async function runPlan(
     }
   };
 
-  /** A provider keeps a prompt when it has answered it: what begins alike waits for the first. Undefined if the run ended. */
+  /** A provider keeps a prompt that it answered: what begins alike waits for the first. Undefined if the run ended. */
   const askInTurn = async (planned: PlannedCell): Promise<Trial | undefined> => {
     const key = options.prompts && keyOfPrompt(planned);
     const first = key === undefined ? undefined : options.prompts?.get(key);

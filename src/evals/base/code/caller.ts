@@ -17,8 +17,8 @@ const loadMs = 60_000;
 const maxSilenceMs = 10_000;
 
 /**
- * A user's module in a thread, which the first call starts, and the first one after its end starts again. Calls run at the
- * same time. They keep the program running; an idle thread does not.
+ * A user's module in a thread, which the first call starts, and the first one after its end starts again. Calls run at
+ * the same time. They keep the program running; an idle thread does not.
  */
 export class CodeThread {
   #worker: Worker | undefined;
@@ -41,9 +41,9 @@ export class CodeThread {
   }
 
   /**
-   * Calls the default export. `argument` must be JSON; with a signal, the function gets one as `signal` of its argument. A
-   * call that takes longer than the limit is given up; if the thread does not answer then, it is in a loop, and is ended with
-   * its other calls. An abort ends it at once. Does not reject.
+   * Calls the default export. `argument` must be JSON; with a signal, the function gets one as `signal` of its
+   * argument. A call that takes longer than the limit is given up; if the thread does not answer then, it is in a loop,
+   * and is ended with its other calls. An abort ends it at once. Does not reject.
    */
   async call(argument: unknown, limitMs: number, signal?: AbortSignal): Promise<CodeResult> {
     await this.#probing;

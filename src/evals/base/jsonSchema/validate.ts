@@ -9,9 +9,9 @@ import { findMalformed } from "./keywords.ts";
 import { followRef, formatJsonPath, walkSchema } from "./walk.ts";
 
 /**
- * Whether a value matches a schema. `invalid`: what is wrong, with its dotted path, and the members of an object that are
- * refused, that of `why` first. `unchecked`: why it could not be checked, for example because a pattern takes too long;
- * such a value is neither valid nor invalid.
+ * Whether a value matches a schema. `invalid`: what is wrong, with its dotted path, and the members of an object that
+ * are refused, that of `why` first. `unchecked`: why it could not be checked, for example because a pattern takes too
+ * long; such a value is neither valid nor invalid.
  */
 export type Validity =
   | { kind: "valid" }
@@ -37,9 +37,9 @@ const maxFaults = 20;
 
 /**
  * Compiles a JSON Schema to a validator, or says why it cannot be compiled. The dialect is the one that `$schema`
- * names; without it, 2020-12, the protocol's default; and draft 7 if only that can read the schema. Unknown keywords are
- * allowed, formats are annotations, and a keyword that cannot be evaluated leaves out itself alone. The schema may be
- * hostile: the time of compiling it and of each validation is limited.
+ * names; without it, 2020-12, the protocol's default; and draft 7 if only that can read the schema. Unknown keywords
+ * are allowed, formats are annotations, and a keyword that cannot be evaluated leaves out itself alone. The schema may
+ * be hostile: the time of compiling it and of each validation is limited.
  */
 export function compileSchema(schema: JsonObject): Validate | string {
   if (isNestedDeeper(schema)) return `it is nested more than ${maxDepth} levels deep`;
@@ -62,10 +62,10 @@ function compileEvaluable(schema: JsonObject, withoutDeadRefs: boolean): Validat
 }
 
 /**
- * Copies a schema without the keywords that JSON Schema does not allow, and says what they are; in a second attempt, also
- * without references that lead nowhere or to another document. Keywords of draft 4 and OpenAPI are rewritten. `$dynamicRef`
- * and `$recursiveRef` become `$ref`, which means the same within one document: ajv takes one that leads nowhere, or to a
- * definition that it has not compiled yet, for a reference to the schema around it.
+ * Copies a schema without the keywords that JSON Schema does not allow, and says what they are; in a second attempt,
+ * also without references that lead nowhere or to another document. Keywords of draft 4 and OpenAPI are rewritten.
+ * `$dynamicRef` and `$recursiveRef` become `$ref`, which means the same within one document: ajv takes one that leads
+ * nowhere, or to a definition that it has not compiled yet, for a reference to the schema around it.
  */
 function makeEvaluable(root: JsonObject, withoutDeadRefs: boolean): { evaluable: JsonObject; leftOut?: string } {
   const evaluable = structuredClone(root);
@@ -118,7 +118,7 @@ function rewriteBounds(schema: JsonObject): void {
   }
 }
 
-/** Rewrites `nullable` of OpenAPI, which ajv does not apply to `enum`, and refuses beside keywords other than `type`. */
+/** Rewrites `nullable` of OpenAPI: ajv does not apply it to `enum`, and refuses it without `type`. */
 function rewriteNullable(schema: JsonObject): void {
   const { nullable, type, enum: values } = schema;
   if (nullable !== true) delete schema.nullable;
@@ -225,7 +225,8 @@ function compileWith(dialect: Dialect, schema: JsonObject): Validate | string {
 
 /**
  * The refused members, each once: that of the first error, and those of the others. Errors of alternatives of the whole
- * value are left out, because not all of them must hold, and so is what `unevaluatedProperties` says beside other errors.
+ * value are left out, because not all of them must hold, and so is what `unevaluatedProperties` says beside other
+ * errors.
  */
 function findFaults(first: ErrorObject, listErrors: () => readonly ErrorObject[]): MemberFault[] {
   const fault = findFault(first);

@@ -88,7 +88,7 @@ async function endGroup(pid: number, leader: Promise<unknown>, orphanMs: number)
   watch("-", pid);
 }
 
-/** Returns false if the group has no processes left. Windows has no groups, but ends a process with those it started. */
+/** Returns false if no process is left. Windows has no groups, but ends a process with those it started. */
 function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     if (windows && signal === "SIGKILL") spawnSync("taskkill", ["/pid", `${pid}`, "/t", "/f"], { windowsHide: true });
@@ -112,8 +112,8 @@ function killAtExit(pid: number): void {
 }
 
 /**
- * Reads which groups run (`+ <pid>`, `- <pid>`) until its input ends, which it does however this program ends, and then ends
- * those that are left. dash refuses `--` after the name of a signal.
+ * Reads which groups run (`+ <pid>`, `- <pid>`) until its input ends, which it does however this program ends, and then
+ * ends those that are left. dash refuses `--` after the name of a signal.
  */
 const watcherScript = `
 groups=""
@@ -132,7 +132,7 @@ for one in $groups; do kill -KILL "-$one" 2>/dev/null; done
 
 let watcher: ChildProcess | undefined;
 
-/** Adds or removes a group at the watcher, a shell in its own session, so that nothing that ends this program ends it. */
+/** Adds or removes a group at the watcher, a shell in its own session: what ends this program does not end it. */
 function watch(change: "+" | "-", group: number): void {
   if (windows) return;
   if (!watcher) {

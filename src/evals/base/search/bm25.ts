@@ -5,8 +5,8 @@ import { type Scorer, type SearchDocument, stemWords } from "./document.ts";
 export const bm25Parameters = { k1: 1.2, b: 0.75 } as const;
 
 /**
- * Indexes texts, each given as its words with repeats. Returns a function that scores a word in each text that contains it,
- * by the index of the text. The score of a word in a text is
+ * Indexes texts, each given as its words with repeats. Returns a function that scores a word in each text that contains
+ * it, by the index of the text. The score of a word in a text is
  *
  *   ln(1 + (N - n + 0.5) / (n + 0.5)) * f * (k1 + 1) / (f + k1 * (1 - b + b * length / mean length))
  *

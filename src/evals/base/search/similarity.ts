@@ -116,8 +116,8 @@ export function listSharedWords(a: Weights, b: Weights): string[] {
 
 /**
  * Lists at most `most` pairs of tools with a similarity (0 to 1) of at least `least`, most similar first, judged by the
- * words of their names, descriptions and parameters: with the shared words, heaviest first, and their indices. The order of
- * tools does not matter; tools without a name are skipped.
+ * words of their names, descriptions and parameters: with the shared words, heaviest first, and their indices. The
+ * order of tools does not matter; tools without a name are skipped.
  */
 export function listConfusablePairs(tools: readonly SearchableTool[], { least = leastConfusable, most = 50 } = {}) {
   const { named, weights } = indexTools(tools);

@@ -4,8 +4,8 @@ import { getOrAdd } from "../collections.ts";
 export type Found = { from: number; to: number; at: number };
 
 /**
- * The parts of a text that are one of the texts looked for; and, where `isEnd` says that a text is cut off at an index, those
- * that begin one, from `fewest` characters on. Those that overlap are one part. In order.
+ * The parts of a text that are one of the texts looked for; and, where `isEnd` says that a text is cut off at an index,
+ * those that begin one, from `fewest` characters on. Those that overlap are one part. In order.
  */
 export type Finder = (text: string, isEnd?: (text: string, at: number) => boolean) => Found[];
 
@@ -25,8 +25,8 @@ type State = {
 };
 
 /**
- * Builds the automaton of Aho and Corasick (Efficient string matching, CACM 18, 1975) for texts of at least three characters,
- * each with its number: its time is linear in what it reads, however many texts it looks for.
+ * Builds the automaton of Aho and Corasick (Efficient string matching, CACM 18, 1975) for texts of at least three
+ * characters, each with its number: its time is linear in what it reads, however many texts it looks for.
  */
 export function createFinder(texts: Iterable<{ text: string; at: number }>): Finder {
   const createState = (depth: number, at: number) => ({ depth, at, next: new Map<number, State>() }) as State;
@@ -108,7 +108,7 @@ const escapes = [
   `${percent}(?:[0-7][\\da-f]|[cd][\\da-f]${further}|e[\\da-f](?:${further}){2}|f[\\da-f](?:${further}){3})`,
 ].join("|");
 
-/** A line break inside of a word, with the margin of what is shown; with `spaces`, all white space, also as in a form. */
+/** A line break in a word, with the margin of what is shown; with `spaces`, all white space, also as in a form. */
 const lineBreak = "(?:\\r|\\\\+r)?(?:\\n|\\\\+n)[ \\t│|]*|\\\\+r";
 const anySpace = `${lineBreak}|[\\s\\x08+]+`;
 
@@ -165,7 +165,7 @@ const special = /[\\&%"'+\s\p{Cc}]/u;
 /** Escapes of escapes, such as of HTML in JSON in a URL. */
 const maxLevels = 4;
 
-/** A text without escapes, and where its parts were. `findSource` maps ranges, in order, to those of the text as it was. */
+/** A text without escapes. `findSource` maps its ranges, in order, to those of the text as it was. */
 type Folded = { text: string; findSource(ranges: readonly Range[]): Range[] };
 /** From the first character to before the last one. */
 type Range = { from: number; to: number };

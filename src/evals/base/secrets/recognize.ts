@@ -4,7 +4,7 @@ const secretName =
 /** Names that are written together: PGPASSWORD, authtoken. */
 const joinedName = /(?:password|passwd|passphrase|secret|token|apikey|accesskey|privatekey|credential)s?$|^sshpass$/i;
 
-/** Names of places and kinds that have names of secrets in them. `PWD` alone is the working directory of every shell. */
+/** Names of places and kinds that contain names of secrets. `PWD` alone is the working directory of every shell. */
 const otherName = /(?:PATH|FILE|DIR|SOCK|_TYPE|_HEADER|_MODE|_METHOD|_SCHEME|_ISSUER|_ALGORITHM)$|^PWD$/i;
 
 /** Whether a variable, a flag or a header of this name holds a secret. */
@@ -34,8 +34,8 @@ export const isToken = (word: string) => word.length >= 20 && tokenStart.test(wo
 const uuid = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/i;
 
 /**
- * Whether a value reads like one that a program drew at random, whatever its name: a token of a known service, a UUID, or a
- * part in which letters, capitals and digits change far more often than in words, versions and dates.
+ * Whether a value reads like one that a program drew at random, whatever its name: a token of a known service, a UUID,
+ * or a part in which letters, capitals and digits change far more often than in words, versions and dates.
  */
 export const looksRandom = (value: string) =>
   tokenStart.test(value) || uuid.test(value) || value.split(/[^\p{L}\p{N}]+/u).some(isMixed);

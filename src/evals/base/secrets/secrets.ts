@@ -31,8 +31,8 @@ const shortestNumber = 12;
 
 /**
  * The secrets of a process, by its environment: initially the variables that are named like secrets, and those with
- * credentials in URLs and headers. Code that reads another one, such as a header of a server, adds it. The record and the
- * streams are redacted with it.
+ * credentials in URLs and headers. Code that reads another one, such as a header of a server, adds it. The record and
+ * the streams are redacted with it.
  */
 export const knownSecrets = once((env: Env) => {
   const secrets = createSecrets();
@@ -82,7 +82,7 @@ export function createSecrets() {
       names = undefined;
       for (const part of listParts(value)) secrets.add(name, part);
     },
-    /** Adds the credentials of a URL, if it is one: password, user, parameters and parts of its path, unless they are plain words. */
+    /** Adds the credentials of a URL: password, user, parameters and parts of its path that are no plain words. */
     addUrl(name: string, text: string): void {
       const { user, password, path, parameters } = readUrl(text);
       for (const part of [password, ...(looksRandom(user) ? [user] : [])]) {
@@ -99,7 +99,7 @@ export function createSecrets() {
         secrets.add(name, value);
       else secrets.addText(name, value);
     },
-    /** Adds what is secret in a text by its form: credentials of a URL, members of JSON, and `name: value` or `name=value`. */
+    /** Adds what is secret in a text by its form: credentials of URLs, members of JSON, `name: value`, `name=value`. */
     addText(name: string, text: string): void {
       if (text.length > longestText) return;
       for (const [url] of text.matchAll(address)) secrets.addUrl(name, url);
@@ -110,7 +110,7 @@ export function createSecrets() {
       for (const [, own = "", scheme = "", value = ""] of text.matchAll(pair))
         if (isSecretName(own) && looksSecret(value)) secrets.add(own, scheme + value);
     },
-    /** Adds what is secret in a command line: as in texts, the values of flags and headers that are named like secrets, and tokens. */
+    /** Adds what is secret in a command line: as in texts, flags and headers named like secrets, and tokens. */
     addArguments(words: readonly string[]): void {
       for (const [at, word] of words.entries()) {
         secrets.addText("argument", word);
@@ -123,7 +123,7 @@ export function createSecrets() {
           secrets.add(flag ?? "argument", word.replace(/^--?[\w-]+=/, ""));
       }
     },
-    /** Adds what is secret in the words of this program's own command line: as in texts, and in the command lines among them. */
+    /** Adds what is secret in this program's own command line: as in texts, and in the command lines in it. */
     addCommandLine(words: readonly string[]): void {
       for (const word of words) {
         secrets.addText("argument", word);
@@ -148,7 +148,7 @@ export function createSecrets() {
       const hidden = hide(text);
       return hidden === text ? text : (replaceInJson(text, hide) ?? hidden);
     },
-    /** The text with every known value, in each of these forms, replaced by what `substitute` returns for its name and form. */
+    /** The text with every known value, in each of these forms, replaced by what `substitute` returns. */
     replace,
   };
   return secrets;
@@ -220,9 +220,9 @@ const shortestForm = 6;
 const restOfEscape = /^[\\\w%;{}\udc00-\udfff]{0,8}/;
 
 /**
- * Returns a function that finds these values in a text, in order: plain, in base64, in hexadecimal, in any combination of the
- * escapes of `foldEscapes`; their start before the mark of a cut, their end after it, and what a line break parts. `at`
- * is the number of the value. Takes time in proportion to the text, however many values there are.
+ * Returns a function that finds these values in a text, in order: plain, in base64, in hexadecimal, in any combination
+ * of the escapes of `foldEscapes`; their start before the mark of a cut, their end after it, and what a line break
+ * parts. `at` is the number of the value. Takes time in proportion to the text, however many values there are.
  */
 function createSecretFinder(values: readonly string[]): (text: string) => Found[] {
   const spaces = values.some((value) => /\s/.test(value));
@@ -273,7 +273,7 @@ function listForms(value: string): string[] {
   return [value, slug, hex, hex.toUpperCase(), ...listBase64(bytes)];
 }
 
-/** Base64 and base64url at the three alignments that a value can have in a longer text, without the signs at its edges. */
+/** Base64 and base64url at the three alignments of a value in a longer text, without the signs at its edges. */
 function listBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const encoded = Buffer.concat([Buffer.alloc(before), bytes])
@@ -290,7 +290,7 @@ const isMark = (text: string, at: number) => text[at] === "…" || text.startsWi
 
 const reverse = (text: string) => text.split("").reverse().join("");
 
-/** What is left of a value after the mark of a cut, behind the rest of an escape. `reversed` looks for the values backwards. */
+/** What is left of a value after the mark of a cut and the rest of an escape. `reversed` looks backwards. */
 function findAfterMarks(text: string, reversed: Finder, reach: number): Found[] {
   const marks = [...text.matchAll(/…|\.{3,}/g)];
   return marks.flatMap(({ index, 0: mark }, number) => {

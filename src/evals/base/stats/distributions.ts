@@ -69,7 +69,7 @@ export function halfBinomial(n: number): { masses: Float64Array; tails: Float64A
 /** One independent summand: `scores[j]`, an integer >= 0, with chance `masses[j]`. */
 export type Summand = { scores: readonly number[]; masses: Float64Array };
 
-/** Mass that is too small to follow. It is counted as having reached the threshold, so the tail is never understated. */
+/** Mass that is too small to follow. It counts as having reached the threshold, so the tail is never understated. */
 const negligible = 1e-40;
 
 /**

@@ -7,7 +7,7 @@ export function isSignificant(p: number, alpha: number): boolean {
   return p <= alpha * (1 + 1e-9);
 }
 
-/** The largest value with P(Y <= value) <= level, in which the test is significant; below all values if there is none. */
+/** The largest value with P(Y <= value) <= level, which is significant; below all values if there is none. */
 export function findLowest({ least, masses }: IntegerPmf, level: number): number {
   let p = 0;
   let found = least - 1;
@@ -22,9 +22,9 @@ export function findLowest({ least, masses }: IntegerPmf, level: number): number
 /**
  * Did a rate drop? P(head passes <= observed) given the passes of both arms together: the lower tail of the
  * hypergeometric, sum over y of C(k_h, y) C(k_b, s - y) / C(k_b + k_h, s), s = x_b + x_h. 1 when nothing can be shown.
- * Exact under any adaptive allocation: for a fixed endless record the p at a given size is super-uniform, whether or not
- * that size is ever reached. Conservative when trials of both arms share their orders.
- * Source: Fisher's exact test, one-sided.
+ * Exact under any adaptive allocation: for a fixed endless record the p at a given size is super-uniform, whether or
+ * not that size is ever reached. Conservative when trials of both arms share their orders. Source: Fisher's exact test,
+ * one-sided.
  */
 export function fisherP(base: Counts, head: Counts): number {
   const passed = base.passed + head.passed;

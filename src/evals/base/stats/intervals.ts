@@ -26,13 +26,12 @@ export function wilson({ passed, trials }: Counts, confidence = 0.95): Interval 
 export type Kappa = { kappa: number; standardError: number; interval?: Interval };
 
 /**
- * Cohen's kappa of two raters, from a square table: `table[i][j]` items were put into category i by the first rater and j
- * by the second. kappa = (po - pe) / (1 - pe), with the large-sample standard error that does not suppose kappa to be 0.
- * That error is 0 where every item is on the diagonal, or all are in one row or column: the sample does not show how much
- * kappa varies, so there is no interval. Undefined without items, and where both raters used a single category, the same
- * one (pe = 1).
- * Source: Cohen, Educational and Psychological Measurement 20 (1960); Fleiss, Cohen and Everitt, Psychological Bulletin
- * 72 (1969).
+ * Cohen's kappa of two raters, from a square table: `table[i][j]` items were put into category i by the first rater and
+ * j by the second. kappa = (po - pe) / (1 - pe), with the large-sample standard error that does not suppose kappa to be
+ * 0. That error is 0 where every item is on the diagonal, or all are in one row or column: the sample does not show how
+ * much kappa varies, so there is no interval. Undefined without items, and where both raters used a single category,
+ * the same one (pe = 1). Source: Cohen, Educational and Psychological Measurement 20 (1960); Fleiss, Cohen and Everitt,
+ * Psychological Bulletin 72 (1969).
  */
 export function kappa(table: readonly (readonly number[])[]): Kappa | undefined {
   const sum = (values: readonly number[]) => sumOf(values, (value) => value);
@@ -63,11 +62,11 @@ export function kappa(table: readonly (readonly number[])[]): Kappa | undefined 
 }
 
 /**
- * U(z): the most that the mean drop over cases may be, where the arms are not paired: the largest root d >= D of
- * d - D = z sqrt(sum V_i(d) / n^2 + extra), V_i the variance of case i's rate difference under p_base - p_head = d, with
- * the constrained maximum-likelihood rates and the factor N/(N-1). `extra`: variance of the mean from elsewhere.
- * Undefined when no case was tried in both arms. A score bound: unlike Wald's it keeps its width when all pass.
- * Source: Miettinen and Nurminen, Statistics in Medicine 4 (1985), strata weighted equally; Farrington and Manning 1990.
+ * U(z): the most that the mean drop over cases may be, where the arms are not paired: the largest root d >= D of d - D
+ * = z sqrt(sum V_i(d) / n^2 + extra), V_i the variance of case i's rate difference under p_base - p_head = d, with the
+ * constrained maximum-likelihood rates and the factor N/(N-1). `extra`: variance of the mean from elsewhere. Undefined
+ * when no case was tried in both arms. A score bound: unlike Wald's it keeps its width when all pass. Source: Miettinen
+ * and Nurminen, Statistics in Medicine 4 (1985), strata weighted equally; Farrington and Manning 1990.
  */
 export function upperDrop(cases: readonly CaseCounts[], z: number, extra = 0): number | undefined {
   const compared = comparable(cases);
@@ -114,7 +113,8 @@ export function constrainedBaseRate(base: Counts, head: Counts, drop: number): n
 
 /**
  * The largest x in `low`..`high` at which `holds` turns from true to false; `low` counts as holding. With one or two
- * trials in a case it may turn more than once: a grid finds the last interval with a turn, bisection the place to 1e-15.
+ * trials in a case it may turn more than once: a grid finds the last interval with a turn, bisection the place to
+ * 1e-15.
  */
 function lastTurn(holds: (x: number) => boolean, low: number, high: number): number {
   const step = (high - low) / 100;

@@ -41,9 +41,9 @@ export function seededRandom(seed: number): Random {
 const encoder = new TextEncoder();
 
 /**
- * A seed in 0..2^32-1 for one purpose, from the run's seed and what names the purpose (case, trial, ...). The same parts
- * give the same seed on every machine; different parts give unrelated seeds. FNV-1a over the JSON text, then the final
- * mix of MurmurHash3 (Austin Appleby), which spreads a change of one bit over all.
+ * A seed in 0..2^32-1 for one purpose, from the run's seed and what names the purpose (case, trial, ...). The same
+ * parts give the same seed on every machine; different parts give unrelated seeds. FNV-1a over the JSON text, then the
+ * final mix of MurmurHash3 (Austin Appleby), which spreads a change of one bit over all.
  */
 export function deriveSeed(seed: number, ...parts: readonly (string | number)[]): number {
   let hash = 0x811c9dc5;
@@ -68,16 +68,16 @@ export function orderBySeed<T>(items: readonly T[], seed: number, name: (item: T
   return keyed.sort((a, b) => a.key - b.key || (a.name < b.name ? -1 : 1)).map(({ item }) => item);
 }
 
-/** Orders of a line belong together in blocks of so many: a prime, so that no order of a block is another one reversed. */
+/** Orders of a line come in blocks of so many: a prime, so that no order of a block is another one reversed. */
 const blockSize = 11;
 /** The steps between the points of a block, in elevenths of the circle. */
 const blockStep = 7;
 
 /**
- * The items in one of the orders of a line, from 0. Each by itself is as good as drawn at random. The orders of a block put
- * the items on a circle, at random, and list them by their distance from one of eleven even points of it. These are rows
- * of a Williams square (Australian Journal of Scientific Research A2, 1949), in all of which every item comes equally often
- * in each place and directly before each other one, so few orders show what place and neighbors do.
+ * The items in one of the orders of a line, from 0. Each by itself is as good as drawn at random. The orders of a block
+ * put the items on a circle, at random, and list them by their distance from one of eleven even points of it. These are
+ * rows of a Williams square (Australian Journal of Scientific Research A2, 1949), in all of which every item comes
+ * equally often in each place and directly before each other one, so few orders show what place and neighbors do.
  */
 export function orderOnLine<T>(items: readonly T[], line: number, order: number, name: (item: T) => string): T[] {
   const seed = deriveSeed(line, "block", Math.floor(order / blockSize));

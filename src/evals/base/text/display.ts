@@ -1,6 +1,7 @@
-// How text is shown: as visible characters, in columns. Imports nothing: it is loaded with every command, even `--version`.
+// How text is shown: as visible characters, in columns. Imports nothing: it is loaded with every command, even
+// `--version`.
 
-/** Invisible characters, and the first one of `##vso[`, `##[error]` and the like, which CI systems obey anywhere in a line. */
+/** Invisible characters, and the first one of `##vso[`, `##[error]` and the like, which CI systems obey. */
 const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Noncharacter_Code_Point}]|#(?=#[a-z]*\[)/giu;
 
 /** The text with every invisible character and every such command escaped, as in `\x1b` or `\u{202e}`. Idempotent. */
@@ -117,7 +118,7 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** Breaks a name into lines of at most `width` columns, behind `-`, `_`, `.` or `/` if one is in the second half of a line. */
+/** Breaks a name into lines of at most `width` columns, behind `-`, `_`, `.` or `/` in the second half of a line. */
 export function wrapName(name: string, width: number): string[] {
   const lines: string[] = [];
   let rest = name;

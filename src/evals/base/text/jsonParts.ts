@@ -4,9 +4,9 @@ import { isJsonObject, type Json } from "../types/json.ts";
 const partLength = 64 * 1024;
 
 /**
- * What `JSON.stringify(value, null, indent)` returns, in parts: as one text, the record of a long run takes several times
- * the memory of its value. No text of the value is split over two parts. The value holds plain data. `depth`: how many
- * levels down the long lists are (the cases of a record are three levels below it); what is deeper is not split.
+ * What `JSON.stringify(value, null, indent)` returns, in parts: as one text, the record of a long run takes several
+ * times the memory of its value. No text of the value is split over two parts. The value holds plain data. `depth`: how
+ * many levels down the long lists are (the cases of a record are three levels below it); what is deeper is not split.
  */
 export function stringifyInParts(value: unknown, { indent = 0, depth = 3 } = {}): Generator<string> {
   return joinPieces(listPieces(value, depth, { line: indent > 0 ? "\n" : "", indent: " ".repeat(indent) }));
@@ -70,7 +70,7 @@ function stringify(value: unknown, { line, indent }: Layout): string {
 /** A reply of a model without the code fence around it. */
 export const unfence = (reply: string) => reply.replace(/^\s*```\w*\s*|\s*```\s*$/g, "").trim();
 
-/** The first JSON array or object in a reply of a model: alone, in a code fence, or among words. Undefined if there is none. */
+/** The first JSON array or object in a model's reply: alone, in a code fence, or among words. Undefined: none. */
 export function findJson(reply: string): Json | undefined {
   const fenced = [...reply.matchAll(/```\w*\s*\n([\s\S]*?)```/g)].map(([, inside = ""]) => inside);
   const starts = ["[", "{"].map((sign) => reply.indexOf(sign)).filter((at) => at >= 0);

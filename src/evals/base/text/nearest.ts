@@ -1,7 +1,7 @@
 /**
- * The candidate that was most likely meant by `name`, for "did you mean": the first one with the smallest optimal string
- * alignment distance (restricted Damerau-Levenshtein), ignoring case. If even that one differs in more than two fifths of the
- * longer name, the only one that contains all words of `name`, such as `read_file` for `read`.
+ * The candidate that was most likely meant by `name`, for "did you mean": the first one with the smallest optimal
+ * string alignment distance (restricted Damerau-Levenshtein), ignoring case. If even that one differs in more than two
+ * fifths of the longer name, the only one that contains all words of `name`, such as `read_file` for `read`.
  */
 export function nearest(name: string, given: Iterable<string>): string | undefined {
   const candidates = [...given];

@@ -116,7 +116,7 @@ export function listJsonObjects(answer: string): JsonObject[] {
   return found;
 }
 
-/** JSON without the commas before a closing bracket, and with the line breaks in strings escaped, as models write it. */
+/** JSON without commas before a closing bracket, and with line breaks in strings escaped: models write both. */
 function repairJson(text: string): string {
   return text.replace(/("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])/gs, (_, string: string | undefined) =>
     (string ?? "").replace(/[\n\r\t]/g, (sign) => JSON.stringify(sign).slice(1, -1)),
@@ -139,7 +139,7 @@ export function findClosingBrace(text: string, start: number): number | undefine
   return undefined;
 }
 
-/** A text for a message, cut to `most` characters. The mark at its end shows where a secret could be cut, which is then redacted. */
+/** A text for a message, cut to `most` characters. The mark at its end shows where a cut secret is to be redacted. */
 export function cut(text: string, most = 200): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }

@@ -51,8 +51,8 @@ export type Suspect = z.infer<typeof suspectSchema>;
 
 /**
  * The verdict on the nights since a baseline, on an unchanged list. `drifted`: the rates changed (an alarm that was not
- * withdrawn). `back`: an alarm was a blip, as this night shows. `no-drift`: no case looks different and the mean change is
- * below the margin. `inconclusive`: a case is suspect, or there are too few nights.
+ * withdrawn). `back`: an alarm was a blip, as this night shows. `no-drift`: no case looks different and the mean change
+ * is below the margin. `inconclusive`: a case is suspect, or there are too few nights.
  */
 export const driftVerdictSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("drifted"), alarm: alarmSchema, ...figures }),

@@ -143,8 +143,8 @@ export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefa
   if (headers.authorization) secrets.add(provider.baseUrlVariable, headers.authorization.slice("Basic ".length));
   if (key) secrets.add(provider.keyVariable, key);
   const shared = { ...limits, ...(effort !== undefined && { effort }) };
-  // A gateway that holds the key of the provider gets its own credentials alone; user and password of a URL are for a proxy
-  // before it.
+  // A gateway that holds the key of the provider gets its own credentials alone; user and password of a URL are for a
+  // proxy before it.
   const isReplaced = key ? Object.keys(given).some((name) => credentialHeaders.includes(name)) : hasCredentials;
   const replaced = isReplaced ? Object.fromEntries(credentialHeaders.map((name) => [name, null])) : {};
   return {

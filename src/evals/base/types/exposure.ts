@@ -1,8 +1,9 @@
 import * as z from "zod";
 
 /**
- * How tools are shown to a model. `all`: every definition from the start. `names`: names only, and a search on the client
- * that loads definitions. `search`: deferred definitions that the API's own tool search finds. `host`: as the host does.
+ * How tools are shown to a model. `all`: every definition from the start. `names`: names only, and a search on the
+ * client that loads definitions. `search`: deferred definitions that the API's own tool search finds. `host`: as the
+ * host does.
  */
 export const exposureKinds = ["all", "names", "search", "host"] as const;
 export type ExposureKind = (typeof exposureKinds)[number];

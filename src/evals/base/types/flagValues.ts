@@ -7,8 +7,8 @@ export const gates = ["regressed", "suite", "changed", "drifted", "inconclusive"
 export const verifyGates = ["changed", "stale", "unaccepted", "uncovered-tools", "uncovered-parameters"] as const;
 
 /**
- * Which tools' calls are executed, the most permissive first: all; those annotated as read-only or as not destructive; those
- * annotated as read-only; none. A tool that only adds can still send an e-mail, so the default is `read-only`.
+ * Which tools' calls are executed, the most permissive first: all; those annotated as read-only or as not destructive;
+ * those annotated as read-only; none. A tool that only adds can still send an e-mail, so the default is `read-only`.
  */
 export const executionPolicies = ["all", "additive", "read-only", "never"] as const;
 
@@ -17,7 +17,7 @@ export type ExecutionPolicy = (typeof executionPolicies)[number] | string[];
 
 export const defaultPolicy = "read-only" as const satisfies ExecutionPolicy;
 
-/** Whether each call that one policy permits is permitted by the other too, whatever the annotations of the tools are. */
+/** Whether each call that one policy permits is permitted by the other too, whatever the annotations of tools. */
 export function isWithin(policy: ExecutionPolicy, permitted: ExecutionPolicy): boolean {
   if (policy === "never" || permitted === "all") return true;
   if (Array.isArray(policy)) return Array.isArray(permitted) && policy.every((name) => permitted.includes(name));

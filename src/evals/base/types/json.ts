@@ -65,7 +65,7 @@ export function canonicalJson(value: Json): string {
   return `{${members}}`;
 }
 
-/** Maximum nesting of values from outside. Deeper values overflow the stack of parsers and writers; no real value is deeper. */
+/** Maximum nesting of values from outside. Deeper ones overflow the stack of parsers and writers; none is real. */
 export const maxDepth = 100;
 /** The same for the program's own files, in which such values are some levels below the top. */
 export const maxRecordDepth = maxDepth + 20;

@@ -38,7 +38,7 @@ export type Reply = ({ kind: "turn"; turn: Turn; native?: unknown } | Broken) & 
 /** The recorded id of the model `lexical`. The number changes with its ranking, not with what is judged. */
 export const lexicalId = "lexical-2";
 
-/** The setting of a model whose calls are judged only by their tools. In records without it, arguments were judged too. */
+/** The setting of a model whose calls are judged only by their tools. Without it, arguments are judged too. */
 export const judgedByTools = { judged: "tools alone" } as const;
 
 /** Whether the id that a user wrote names a recorded model: `lexical` names every version of it. */
@@ -90,7 +90,7 @@ type ModelFacts = {
  * "cancelled". It retries transient errors as its settings say; one call is one reply.
  */
 export type AskedModel = ModelFacts & {
-  /** The tool searches of its API, by the word of `--ranker`, each with its versioned name; the first is the default. */
+  /** The tool searches of its API, by the word of `--ranker`, with their versioned names; the first is the default. */
   readonly searches?: Readonly<Record<string, string>>;
   /** Asks the API, free of charge, whether the model accepts this search: the reason if not. Does not reject. */
   refusesSearch?(search: string, signal: AbortSignal): Promise<string | undefined>;
@@ -122,7 +122,7 @@ export type BatchService = {
   /** The batches of the account that are newer than `after`, newest first, at most `most`. */
   list(after: string | undefined, most: number, signal: AbortSignal): Promise<BatchState[] | Fault>;
   retrieve(id: string, signal: AbortSignal): Promise<BatchState | Fault>;
-  /** Calls `onResult` with each result of an ended batch. Resolves with a fault if they could not be read to the end. */
+  /** Calls `onResult` with each result of an ended batch. Resolves with a fault if they cannot be read to the end. */
   readResults(
     id: string,
     onResult: (id: string, result: BatchResult) => void,
@@ -133,8 +133,9 @@ export type BatchService = {
 };
 
 /**
- * A whole trial, for a host that keeps the conversation itself. `tools` have their listed names, in the order to be shown;
- * the host shows them and `skills` in its own way. Tool calls go through `execute`, which applies the execution policy.
+ * A whole trial, for a host that keeps the conversation itself. `tools` have their listed names, in the order to be
+ * shown; the host shows them and `skills` in its own way. Tool calls go through `execute`, which applies the execution
+ * policy.
  */
 export type HostedTrial = {
   cell: Cell;
@@ -155,9 +156,9 @@ export type HostedTrial = {
 
 /**
  * A model inside the program that shows it tools and skills. Like `ask`, `converse` must not throw or reject, and ends
- * soon after `signal` aborts. Calls in the turns have listed names, and the execution that the host received. `costUsd` is
- * the cost of all its model requests, `shown` what they showed, and `workspace` the files of the case as the trial left
- * them, where the model could write.
+ * soon after `signal` aborts. Calls in the turns have listed names, and the execution that the host received. `costUsd`
+ * is the cost of all its model requests, `shown` what they showed, and `workspace` the files of the case as the trial
+ * left them, where the model could write.
  */
 export type HostModel = ModelFacts & {
   /** Maximum tokens of the host's own prompt and tools, for the upper bound of a dry run. */
@@ -178,8 +179,9 @@ export type Model = AskedModel | HostModel;
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
 /**
- * A batch as its service reports it. `failed`: the service refused it, so none of its requests was sent to a model. `label`
- * is the label of its submission, if the service keeps one; `absent` is the outcome of requests that its results lack.
+ * A batch as its service reports it. `failed`: the service refused it, so none of its requests was sent to a model.
+ * `label` is the label of its submission, if the service keeps one; `absent` is the outcome of requests that its
+ * results lack.
  */
 export type BatchState = {
   id: string;

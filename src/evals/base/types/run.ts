@@ -350,7 +350,7 @@ export type RunSummary = z.infer<typeof runSummarySchema>;
 const n = z.number().int();
 const plannedFor = { suite: z.string(), model: z.string() };
 
-/** What `evals run --dry-run --json` prints. Numbers and costs are the most that can be used, and `typicalUsd` is usual. */
+/** What `evals run --dry-run --json` prints. Numbers and costs are the most possible; `typicalUsd` is usual. */
 export const dryRunSchema = z.object({
   suites: z.array(
     z.object({

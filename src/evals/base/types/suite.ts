@@ -49,7 +49,7 @@ export function listCaseCalls({ expect, turns = [] }: Pick<Case, "expect" | "tur
 /** A result that a suite gives to calls of a tool. `label` names it in reports; `place` is where it stands. */
 export type Mock = { label: string; tool: string; args?: JsonObject; result: ToolResult; location?: Location };
 
-/** The mocks of a case in their order, the first that matches answers; what no mock answers gets an error or is executed. */
+/** The mocks of a case: the first that matches answers; what none answers gets an error or is executed. */
 export type Mocks = { list: readonly Mock[]; unmatched: NonNullable<SuiteFile["unmatched"]> };
 
 /** One query with its expectation, with defaults. `hash` covers what it asks and expects, not its tools. */
@@ -61,7 +61,7 @@ export type Case = {
   paraphrases?: readonly string[];
   /** About the whole conversation. */
   expect?: Expectation;
-  /** What the user says one after the other, where that is more than one message; the first is the last of `messages`. */
+  /** What the user says one after the other, if more than one message; the first is the last of `messages`. */
   turns?: readonly UserTurn[];
   /** What a model may search for, beside what the user says. No trial asks it, so it is in no hash. */
   searches?: readonly string[];

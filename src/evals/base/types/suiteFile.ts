@@ -227,8 +227,9 @@ const dispatchSchema = z
   .partial()
   .refine(({ name, search }) => name !== undefined || search !== undefined, "`name` or `search` is required");
 /**
- * How a tool of the server (a dispatcher) calls others: by an argument that names the tool and one that holds its arguments.
- * A call that names no tool but has a text under `search` is a search for tools. Values are arguments, or dotted paths.
+ * How a tool of the server (a dispatcher) calls others: by an argument that names the tool and one that holds its
+ * arguments. A call that names no tool but has a text under `search` is a search for tools. Values are arguments, or
+ * dotted paths.
  */
 export type Dispatch = z.infer<typeof dispatchSchema>;
 const denialSchema = nonEmpty.describe(

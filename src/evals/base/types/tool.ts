@@ -79,7 +79,7 @@ export function instructionsEntryName(server: string): string {
 /** A list of tools. `hash`: SHA-256 (hex) of the canonical JSON of its tools sorted by name, so of no order. */
 export type Toolset = { hash: string; tools: readonly OfferedTool[] };
 
-/** The hash of a toolset on a record. It is looked up in objects, where `__proto__` and the like stand for other things. */
+/** The hash of a toolset on a record. It is looked up in objects, where `__proto__` and the like mean other things. */
 export const toolsetHashSchema = z.string().refine((hash) => !(hash in Object.prototype), "not a hash");
 
 /** One item of the result of a tool. Binary data (images, audio, blobs) is kept as type and size only. */
@@ -146,7 +146,7 @@ export type ToolServer = {
   readonly about: JsonObject;
   /** The instructions that the server gives hosts at initialization, if any. */
   readonly instructions?: string | undefined;
-  /** Every tool, all pages; those of a configuration with their server. Throws EvalsError when the server cannot list. */
+  /** Every tool, all pages; those of a configuration with their server. Throws EvalsError if the server cannot list. */
   list(signal: AbortSignal): Promise<readonly (Tool & Partial<Pick<OfferedTool, "ownName" | "server">>)[]>;
   /** How often its list changed, as it says, since it was first listed. Absent: it never does. */
   listChanges?(): number;

@@ -23,8 +23,8 @@ export type Execution = z.infer<typeof executionSchema>;
 
 /**
  * One call that a model made. `tool` is the listed name (without a host's prefix), or the name as the model wrote it
- * when no tool has it. `arguments` is the parsed JSON, absent when the model's text is not JSON. `argumentsText` is that
- * text, kept when it is not JSON or when parsing loses something that a rule needs (5.0 reads as 5 in JavaScript).
+ * when no tool has it. `arguments` is the parsed JSON, absent when the model's text is not JSON. `argumentsText` is
+ * that text, kept when it is not JSON or when parsing loses something that a rule needs (5.0 reads as 5 in JavaScript).
  */
 const callSchema = z.object({
   id: z.string(),
@@ -50,7 +50,7 @@ export type Call = z.infer<typeof callSchema>;
 /** Tokens and dollars of a trial are far below. Sums of larger numbers can be infinite, which JSON cannot hold. */
 const maxAmount = 1e12;
 
-/** A number of tokens as a service reports it, within what a record can hold. A negative one would lower the cost of a run. */
+/** A number of tokens as a service reports it, within what a record holds. A negative one would lower the cost. */
 export const boundTokens = (tokens: number): number => Math.min(Math.max(0, tokens), maxAmount);
 
 const tokens = z.number().max(maxAmount);
@@ -72,8 +72,8 @@ export function addUsage(one: Usage | undefined, other: Usage): Usage {
 }
 
 /**
- * Why the model stopped: `done` (its turn is over), `calls` (it waits for results), `refused`, or `cut` (at the limit of its
- * tokens). Turns of the last two have no calls, because one may be half a call. Others are broken.
+ * Why the model stopped: `done` (its turn is over), `calls` (it waits for results), `refused`, or `cut` (at the limit
+ * of its tokens). Turns of the last two have no calls, because one may be half a call. Others are broken.
  */
 const stopReasonSchema = z.enum(["done", "calls", "refused", "cut"]);
 export type StopReason = z.infer<typeof stopReasonSchema>;
@@ -82,13 +82,13 @@ export type StopReason = z.infer<typeof stopReasonSchema>;
 const searchSchema = z.object({ query: z.string(), found: z.array(z.string()) });
 export type ToolSearch = z.infer<typeof searchSchema>;
 
-/** What a server changed of its list since the request before: new tools and new definitions, and names that are gone. */
+/** What a server changed of its list since the request before: new tools or definitions, and names that are gone. */
 const listChangeSchema = z.object({ added: z.array(offeredToolSchema), removed: z.array(z.string()) });
 export type ListChange = z.infer<typeof listChangeSchema>;
 
 /**
- * One reply of a model. `ms` is the time from request to reply, retries included. `responseId` is the id that the provider
- * gave to the reply itself: a cache that repeats a reply repeats it; `requestId` is for inquiries.
+ * One reply of a model. `ms` is the time from request to reply, retries included. `responseId` is the id that the
+ * provider gave to the reply itself: a cache that repeats a reply repeats it; `requestId` is for inquiries.
  */
 export const turnSchema = z.object({
   text: z.string(),
@@ -147,9 +147,9 @@ const outcomeSchema = z.discriminatedUnion("kind", [z.object({ kind: z.literal("
 export type Outcome = z.infer<typeof outcomeSchema>;
 
 /**
- * All turns of a conversation, and whether it ended with an answer or broke. `deferred`: listed names of the tools whose
- * definitions the model did not have from the start; absent where it had all. `lost` is the usage of replies that could not
- * be used: it is paid for.
+ * All turns of a conversation, and whether it ended with an answer or broke. `deferred`: listed names of the tools
+ * whose definitions the model did not have from the start; absent where it had all. `lost` is the usage of replies that
+ * could not be used: it is paid for.
  */
 export type Answer = { outcome: Outcome; turns: Turn[]; deferred?: ReadonlySet<string>; lost?: Usage };
 
@@ -172,8 +172,8 @@ const selectionSchema = z.enum([
 export type Selection = z.infer<typeof selectionSchema>;
 
 /**
- * One checked expectation. `unknown`: it could not be decided, with the reason; it never counts as passed. `evidence` is
- * a judge's verbatim quote from the transcript.
+ * One checked expectation. `unknown`: it could not be decided, with the reason; it never counts as passed. `evidence`
+ * is a judge's verbatim quote from the transcript.
  */
 const argumentFaultSchema = z.object({
   tool: z.string(),
@@ -217,14 +217,14 @@ const scoreSchema = z.discriminatedUnion("grade", [
 ]);
 export type Score = z.infer<typeof scoreSchema>;
 
-/** The outcome of a graded trial in reports: its selection, or `substituted` where it passed with an acceptable tool. */
+/** The outcome of a graded trial in reports: its selection, or `substituted` if it passed with an acceptable tool. */
 export function readOutcome({ selection, substituted }: Pick<Score, "selection" | "substituted">): string {
   return substituted ? "substituted" : selection;
 }
 
 /**
- * The place of one trial in the plan. `trial` counts from 1; `arm` is "head", "base", or the name of a variant. `attempt` is
- * absent for the first time that a trial is asked: a design asks again what brought no answer.
+ * The place of one trial in the plan. `trial` counts from 1; `arm` is "head", "base", or the name of a variant.
+ * `attempt` is absent for the first time that a trial is asked: a design asks again what brought no answer.
  */
 const cellSchema = z.object({
   suite: z.string(),
@@ -257,8 +257,8 @@ const judgingSchema = z.object({ model: z.string(), usage: usageSchema, costUsd:
 export type Judging = z.infer<typeof judgingSchema>;
 
 /**
- * One line of the journal. `toolset` is the hash of the list that was shown; `orderSeed` seeds the order of it. `copy`: the
- * reply repeats one that was seen before in the run, so that it is paid for but is no trial.
+ * One line of the journal. `toolset` is the hash of the list that was shown; `orderSeed` seeds the order of it. `copy`:
+ * the reply repeats one that was seen before in the run, so that it is paid for but is no trial.
  */
 export const trialSchema = z.object({
   cell: cellSchema,

@@ -43,9 +43,9 @@ const endings = /\.(?:ya?ml|json|jsonl|md|[mc]?[jt]sx?)$/;
 
 /**
  * Reads every file under `paths` that is in the format of another tool, or in the format `from`. A file in `paths`
- * itself must be in one. A file that cannot be read is a problem (a warning where only its folder is in `paths`), and does
- * not stop the others. With `executeSource`, TypeScript sources are run (see `runSources`); without, they have no cases.
- * Throws EvalsError for a path that does not exist or an unknown format.
+ * itself must be in one. A file that cannot be read is a problem (a warning where only its folder is in `paths`), and
+ * does not stop the others. With `executeSource`, TypeScript sources are run (see `runSources`); without, they have no
+ * cases. Throws EvalsError for a path that does not exist or an unknown format.
  */
 export async function findImports(
   paths: readonly string[],

@@ -113,7 +113,7 @@ export async function readParsed(path: string, file: string, options: ParseOptio
   return parseText(read.text, file, options);
 }
 
-/** Parses a text by the ending of the file's name: JSON, YAML or TOML; other names are JSON if `lenient`, otherwise YAML. */
+/** Parses a text by the ending of the file's name: JSON, YAML or TOML; others are JSON if `lenient`, otherwise YAML. */
 export async function parseText(text: string, file: string, options: ParseOptions = {}): Promise<ParsedFile> {
   if (/\.toml$/i.test(file)) return parseToml(text, file);
   if (/\.json$/i.test(file) || (options.lenient && !/\.ya?ml$/i.test(file)))

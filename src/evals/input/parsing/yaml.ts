@@ -34,7 +34,7 @@ import {
   type TextProblem,
 } from "./json.ts";
 
-/** The size of some 30,000 cases. Each token costs more time and memory than in JSON, and nothing ends the parser early. */
+/** The size of some 30,000 cases. A token costs more time and memory than in JSON; nothing ends the parser early. */
 const maxTokens = 1_000_000;
 /** More values, with aliases expanded, than that many tokens need. An alias bomb has far more. */
 const maxValues = 1_000_000;
@@ -43,8 +43,8 @@ const maxErrors = 20;
 
 /**
  * Parses one YAML 1.2 document that holds plain JSON data; aliases are expanded. `file` is how places name the text.
- * Throws EvalsError for a text with too many tokens, and with the place of every syntax error (at most one per line), or of
- * everything that is not plain data.
+ * Throws EvalsError for a text with too many tokens, and with the place of every syntax error (at most one per line),
+ * or of everything that is not plain data.
  */
 export function parseYaml(text: string, file: string, options: ParseOptions = {}): ParsedFile {
   const locate = createLocator(text, file);

@@ -26,8 +26,8 @@ const defaults = {
 } as const;
 
 /**
- * What was read for the cases: the hash of each code file, by path, and the workspace files of each case. `redact` removes
- * secrets from texts that ids are made of.
+ * What was read for the cases: the hash of each code file, by path, and the workspace files of each case. `redact`
+ * removes secrets from texts that ids are made of.
  */
 type CaseContents = {
   code?: ReadonlyMap<string, string>;
@@ -173,7 +173,7 @@ function buildCall({ tool, acceptable, optional, args, result }: CallFile): Expe
 
 const maxSlugLength = 50;
 
-/** The id of each case: its own, or a slug of its input without secrets, numbered if another case has it, even a later one. */
+/** The id of each case: its own, or a slug of its input without secrets, numbered if another case has it. */
 export function createCaseIds(
   cases: readonly { id?: string | undefined; input: string }[],
   redact = (text: string) => text,

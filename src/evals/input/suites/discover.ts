@@ -18,8 +18,8 @@ const suiteName = /\.(?:yaml|yml|json)$/;
 const hostSkills = "skills";
 
 /**
- * Suite files and folders of skill packages. `warnings`: files that are not read, with cases in another format. `parsed`: the
- * content of the suite files that were found in folders, by path.
+ * Suite files and folders of skill packages. `warnings`: files that are not read, with cases in another format.
+ * `parsed`: the content of the suite files that were found in folders, by path.
  */
 export type DiscoveredPaths = {
   files: string[];
@@ -179,8 +179,8 @@ async function uniquePaths(files: readonly string[], cwd: string): Promise<strin
 export type NamedBy = "paths" | "server" | "url" | "config" | "tools";
 
 /**
- * What a word names. A file that cannot be read is a suite, whose reader says what is wrong. A program is a command line;
- * throws a usage error for one that cannot be started by its name alone.
+ * What a word names. A file that cannot be read is a suite, whose reader says what is wrong. A program is a command
+ * line; throws a usage error for one that cannot be started by its name alone.
  */
 export async function recognize(word: string, cwd: string): Promise<NamedBy> {
   if (/^https?:\/\//i.test(word)) return "url";
@@ -197,7 +197,7 @@ export async function recognize(word: string, cwd: string): Promise<NamedBy> {
   return Array.isArray(value.tools) ? "tools" : "paths";
 }
 
-/** A file that is executable and begins with `#!`, or has no ending, starts by its name; other code needs an interpreter. */
+/** A file that is executable and begins with `#!`, or has no ending, starts by its name; others need an interpreter. */
 async function recognizeProgram(word: string, path: string, isExecutable: boolean): Promise<NamedBy> {
   const isScript = /\.(?:[cm]?[jt]s|py)$/i.test(word);
   if (!isScript) return isExecutable && extname(word) === "" ? "server" : "paths";

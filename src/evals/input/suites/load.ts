@@ -156,8 +156,8 @@ const columns: readonly string[] = [...caseColumns, ...expectColumns];
 /**
  * Reads the cases of a `.csv` or `.jsonl` file. The columns of a CSV file are `input`, `tool` (several separated by
  * `|`), `args` (a JSON object), `avoid`, `skill`, `id`, `trials`, `passRate` and `maxTurns`; empty cells are ignored. A
- * line of a JSON Lines file has the same keys, or those of a case in a suite. `file` is how messages name it. Returns them
- * in the form of a suite file, and the place of each. Throws EvalsError.
+ * line of a JSON Lines file has the same keys, or those of a case in a suite. `file` is how messages name it. Returns
+ * them in the form of a suite file, and the place of each. Throws EvalsError.
  */
 export async function readCaseList(path: string, file: string) {
   const text = readNamed("The file of cases", path, { hint: "Its path is relative to the suite.", location: { file } });
@@ -211,8 +211,8 @@ async function readCsv(text: string, file: string): Promise<Row[]> {
 async function parseCsv(text: string, file: string): Promise<{ record: string[]; line: number }[]> {
   const { CsvError, parse } = await import("csv-parse/sync");
   try {
-    // The parser counts "\r\n" as two lines where it is not the first line break of the file, and takes long to find out
-    // which line breaks a file has.
+    // The parser counts "\r\n" as two lines where it is not the first line break of the file, and takes long to find
+    // out which line breaks a file has.
     const records = parse(text.replace(/\r\n?/g, "\n"), {
       bom: true,
       record_delimiter: "\n",

@@ -16,7 +16,7 @@ import { findRenamed, formatName } from "./names.ts";
 type Side<S = Json> = { schema: S; at: Path; walk: Walk };
 type Sides<S = Json> = readonly [before: Side<S>, after: Side<S>];
 
-/** A place that is in both lists: its name in reports (`.filter.tags[].name`), its depth, and what was visited so far. */
+/** A place in both lists: its name in reports (`.filter.tags[].name`), its depth, and what was visited so far. */
 type Spot = { name: string; depth: number; visited: Set<string | number> };
 
 /** Far above what hosts accept. Differences beyond these limits are reported as unclear. */
@@ -225,7 +225,7 @@ function readType(value: Json): Type {
   return value === null ? "null" : Number.isInteger(value) ? "integer" : (typeof value as Type);
 }
 
-/** Whether a schema accepts a type that another one does not. Numbers that the other one lists are compared by value. */
+/** Whether a schema accepts a type that another does not. Numbers that the other one lists are compared by value. */
 const hasOther = (types: ReadonlySet<Type>, others: ReadonlySet<Type>, other: JsonObject) =>
   [...types].some((type) => {
     const isListed = type === "number" && others.has("integer") && other.enum !== undefined;
@@ -250,7 +250,7 @@ function* diffValues(old: Json[] | undefined, current: Json[] | undefined) {
   }
 }
 
-/** Whether a change of a restriction loses values. Two patterns cannot be compared, and a format may not be enforced. */
+/** Whether a change of a restriction loses values. Patterns cannot be compared, and a format may not be enforced. */
 function loses(keyword: string, was: Json | undefined, is: Json | undefined): Harm {
   if (is === undefined || is === was) return "compatible";
   if (keyword === "format" || keyword === "pattern")

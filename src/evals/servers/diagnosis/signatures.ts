@@ -53,7 +53,7 @@ const several = `${variable}(?:(?:, and |, or |, | and | or )${variable})*`;
 const lacking =
   "(?:is |are |was )?(?:required|missing|not (?:set|provided|configured|specified))|must be (?:set|provided)";
 
-/** Texts that name the variables that are missing. Only exact forms: a line that mentions a variable is no complaint. */
+/** Texts that name missing variables. Exact forms only: a line that mentions a variable is no complaint. */
 const missingVariables = [
   new RegExp(`(?<!\\b[Nn]o )\\b(${several})[\`'"]? (?:environment variables? )?(?:${lacking})\\b`),
   new RegExp(`\\b[Mm]issing (?:required )?(?:environment variables?:? )?[\`'"]?(${several})\\b`),
@@ -83,8 +83,8 @@ const isSetting = (name: string) =>
   /_(?:URL|URI|DSN|HOST|HOSTNAME|ENDPOINT|CONNECTION_STRING|REGION|USER|USERNAME|EMAIL)$/.test(name);
 
 /**
- * The first line that says that a key or another variable is missing, and the variables that it names. What a running server
- * says counts only of names of settings.
+ * The first line that says that a key or another variable is missing, and the variables that it names. What a running
+ * server says counts only of names of settings.
  */
 export function findMissingKey(text: string, speaker: Speaker): KnownError | undefined {
   const lines = text.slice(0, maxRead).split("\n");
@@ -212,8 +212,8 @@ const signatures: readonly (Cause & { pattern: RegExp })[] = [
 const maxQuoted = { start: 1_400, end: 600 };
 
 /**
- * Lines as evidence. More than 2,000 characters are cut to the start, the line that names the cause if it is known, and the
- * end.
+ * Lines as evidence. More than 2,000 characters are cut to the start, the line that names the cause if it is known, and
+ * the end.
  */
 export function quoteLines(label: string, lines: readonly string[], cause?: string): string[] {
   const text = lines.join("\n");

@@ -39,8 +39,8 @@ const maxCrashes = 3;
 
 /**
  * A model of this machine, `local` or `local:<name, file or hf:user/repo:quant>`, in a process that runs it by
- * node-llama-cpp. The process answers one request after the other, so that a reply depends on its request and seed alone.
- * Throws a usage error if there are no weights, or they cannot be loaded.
+ * node-llama-cpp. The process answers one request after the other, so that a reply depends on its request and seed
+ * alone. Throws a usage error if there are no weights, or they cannot be loaded.
  */
 export async function local(id: string, name: string, options: LocalOptions): Promise<AskedModel> {
   const { free = false, maxTokens = defaultMaxTokens, timeoutMs = defaultTimeoutMs } = options;

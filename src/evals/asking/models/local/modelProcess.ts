@@ -28,14 +28,16 @@ import { hashFile } from "./weights.ts";
 /** Tokens of the context that a model gets at first; more when a request needs more. */
 const smallContext = 8_192;
 /**
- * Tokens that are read at once, after which a request can be cancelled. Two lists that begin alike share whole chunks only,
- * since the last digits of a state depend on what was read at once. More tokens at once are no faster (64 to 512 on 2 cores).
+ * Tokens that are read at once, after which a request can be cancelled. Two lists that begin alike share whole chunks
+ * only, since the last digits of a state depend on what was read at once. More tokens at once are no faster (64 to 512
+ * on 2 cores).
  */
 const chunk = 128;
 
 /**
- * How the authors of a model recommend to draw tokens: on the cards of Qwen2.5 and Qwen3 (not thinking), Gemma 3, Llama 3
- * and Granite, November 2026. Newer files say it themselves. No penalty of repetitions, which would change names and JSON.
+ * How the authors of a model recommend to draw tokens: on the cards of Qwen2.5 and Qwen3 (not thinking), Gemma 3, Llama
+ * 3 and Granite, November 2026. Newer files say it themselves. No penalty of repetitions, which would change names and
+ * JSON.
  */
 const recommended: Readonly<Record<string, Partial<Sampling>>> = {
   qwen2: { topP: 0.8, topK: 20 },
@@ -112,9 +114,9 @@ class LoadedModel {
   }
 
   /**
-   * Brings the sequence to the end of the prefix: from where it is, from a file, or by reading it, after which it is kept
-   * in a file. Whatever follows is evaluated again, so that a reply does not depend on earlier requests. Returns how many
-   * of its tokens were known.
+   * Brings the sequence to the end of the prefix: from where it is, from a file, or by reading it, after which it is
+   * kept in a file. Whatever follows is evaluated again, so that a reply does not depend on earlier requests. Returns
+   * how many of its tokens were known.
    */
   async #restore(prefix: readonly Token[], signal: AbortSignal): Promise<number> {
     const sequence = this.#sequence as Sequence;
@@ -217,8 +219,8 @@ async function cutTo(sequence: Sequence, start: number): Promise<boolean> {
 }
 
 /**
- * The cores that no other program uses. The threads of a model wait for each other after each step: with one that gets no
- * core, two take ten times as long as one (2 cores at load 18, 20 tokens: 55 s and 5 s).
+ * The cores that no other program uses. The threads of a model wait for each other after each step: with one that gets
+ * no core, two take ten times as long as one (2 cores at load 18, 20 tokens: 55 s and 5 s).
  */
 class FreeCores {
   #before = readCores();

@@ -23,7 +23,7 @@ export type Sent = { open: OpenOptions } | { ask: AskOptions } | { cancel: true 
 /** How tokens are drawn. */
 export type Sampling = { temperature: number; topP: number; topK: number; minP: number };
 
-/** What is known of a model before it is loaded. `bytes`: the memory that it takes with a context of `context` tokens. */
+/** What is known of a model before it is loaded. `bytes`: its memory with a context of `context` tokens. */
 export type ModelHead = { name: string; bytes: number; context: number };
 
 /** A reply of the model. `calls` are those that it wrote in a form that is read. */
@@ -35,8 +35,8 @@ export type Answer = {
 };
 
 /**
- * `refused`: why the model cannot be loaded, as sentences. `loaded`: what is recorded of it. `fault`: why there is no reply,
- * as part of a sentence.
+ * `refused`: why the model cannot be loaded, as sentences. `loaded`: what is recorded of it. `fault`: why there is no
+ * reply, as part of a sentence.
  */
 export type Received =
   | { head: ModelHead }

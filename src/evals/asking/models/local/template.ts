@@ -16,14 +16,14 @@ export type ChatMessage = {
 };
 
 /**
- * How a model writes a call: `open`, the name of the tool, `middle`, the arguments as JSON, `close`. A call has begun when
- * the reply has `begins`, and what stands there begins with `least` of `open`.
+ * How a model writes a call: `open`, the name of the tool, `middle`, the arguments as JSON, `close`. A call has begun
+ * when the reply has `begins`, and what stands there begins with `least` of `open`.
  */
 export type CallForm = { begins: RegExp; least: string; open: string; middle: string; close: string };
 
 /**
- * JSON that models write in a code block or as the whole reply, whatever the template asks for: Qwen2.5-Coder does so in a
- * third of its calls.
+ * JSON that models write in a code block or as the whole reply, whatever the template asks for: Qwen2.5-Coder does so
+ * in a third of its calls.
  */
 export const jsonForm: CallForm = {
   begins: /(?:^\s*|```[\w-]*\s*)(?=\{\s*"name"\s*:)/,
@@ -72,15 +72,15 @@ export class ChatTemplate {
     ];
   }
 
-  /** The prompt up to the reply of the model. Throws what the template throws, for example for roles in a wrong order. */
+  /** The prompt up to the reply of the model. Throws what the template throws, as for a wrong order of roles. */
   render(messages: readonly ChatMessage[], tools: readonly ChatTool[]): string {
     if (this.#showsTools || tools.length === 0) return this.#write({ messages: [...messages], tools });
     return this.#write({ messages: writeAsText(messages, tools), tools: [] });
   }
 
   /**
-   * What the prompts of all conversations with these tools and system messages have in common: two that differ in the first
-   * sign of the query, up to there.
+   * What the prompts of all conversations with these tools and system messages have in common: two that differ in the
+   * first sign of the query, up to there.
    */
   renderPrefix(messages: readonly ChatMessage[], tools: readonly ChatTool[]): readonly [string, string] {
     const system = messages.filter(({ role }) => role === "system");

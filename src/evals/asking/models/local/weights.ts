@@ -27,9 +27,10 @@ const models: Readonly<Record<string, string>> = {
 const [defaultModel = ""] = Object.keys(models);
 
 /**
- * Finds the file of a model, and downloads it if the user agrees. `name`: one of the list above, a GGUF file in the working
- * directory or in the folder of models (`EVALS_MODELS`, by default `~/.cache/tool-evals/models`), or `hf:user/repo:quant`.
- * Returns the absolute path, and the folder of the states of tool lists. Throws an EvalsError if there is no file.
+ * Finds the file of a model, and downloads it if the user agrees. `name`: one of the list above, a GGUF file in the
+ * working directory or in the folder of models (`EVALS_MODELS`, by default `~/.cache/tool-evals/models`), or
+ * `hf:user/repo:quant`. Returns the absolute path, and the folder of the states of tool lists. Throws an EvalsError if
+ * there is no file.
  */
 export async function findWeights(id: string, name: string, options: WeightsOptions) {
   const { env, cwd = "." } = options;
@@ -62,7 +63,7 @@ const repositorySchema = z.object({
 
 type Wanted = { id: string; uri: string; target: string };
 
-/** Downloads a file once, whichever processes want it, after its license and size were agreed to. Resumes a part of it. */
+/** Downloads a file once, whichever processes want it, once its license and size are agreed to. Resumes a part. */
 async function download({ id, uri, target }: Wanted, { env, cwd = ".", io }: WeightsOptions): Promise<string> {
   const hub = (env.HF_ENDPOINT || "https://huggingface.co").replace(/\/$/, "");
   const [, repository = "", wanted = ""] = /^hf:([^/:]+\/[^/:]+)[/:]?(.*)$/.exec(uri) ?? [];

@@ -23,8 +23,8 @@ import {
 } from "./format.ts";
 
 /**
- * What a case of a list becomes: its content, sentences for a judge, and the reason for which it is left out if it expects
- * nothing. A text is the reason for which it is left out.
+ * What a case of a list becomes: its content, sentences for a judge, and the reason for which it is left out if it
+ * expects nothing. A text is the reason for which it is left out.
  */
 type ListedCase =
   | string

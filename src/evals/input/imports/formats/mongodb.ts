@@ -24,8 +24,8 @@ import {
 } from "./format.ts";
 
 /**
- * `describeAccuracyTests([{ prompt, expectedToolCalls, systemPrompt?, mockedTools?, customScorer? }])`, in TypeScript. The
- * system prompt of every case is `systemPrompt` in agent.ts, next to the file of `describeAccuracyTests`.
+ * `describeAccuracyTests([{ prompt, expectedToolCalls, systemPrompt?, mockedTools?, customScorer? }])`, in TypeScript.
+ * The system prompt of every case is `systemPrompt` in agent.ts, next to the file of `describeAccuracyTests`.
  */
 export const mongodb: Format = {
   name: "mongodb",

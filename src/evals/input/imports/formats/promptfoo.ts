@@ -124,7 +124,7 @@ function mergeTests(first: JsonObject, second: JsonObject): JsonObject {
 }
 
 const maxCases = 1_000;
-/** The values of the variables of each case: a variable with a list makes a case for each of its values. Or why there are none. */
+/** The variables of each case, or why there are none: a variable with a list makes a case for each of its values. */
 function expandVars(test: JsonObject, shared: JsonObject): JsonObject[] | string {
   const { vars, options } = mergeTests(shared, test);
   if (!isJsonObject(test.vars ?? {})) return "its variables are in another file";

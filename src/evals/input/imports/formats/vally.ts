@@ -125,8 +125,8 @@ const explainNoNames = (name: Json | undefined, call: Json): Loss =>
     : { what: "a pattern of tool names", detail: String(name) };
 
 /**
- * The names in a regular expression that is a plain list of names; undefined for any other pattern. `losses` says if the
- * pattern fits other names as well.
+ * The names in a regular expression that is a plain list of names; undefined for any other pattern. `losses` says if
+ * the pattern fits other names as well.
  */
 function readNames(pattern: string, losses: Loss[], isAnyCase = pattern.startsWith("(?i)")): string[] | undefined {
   const bare = pattern.replace(/^(?:\(\?i\))?\^?|\$$/g, "").replace(/^\((?:\?:)?(.*)\)$/, "$1");
@@ -195,8 +195,8 @@ function readFixtures(given: Json | undefined, { path }: SourceFile): ReadCaseFi
 }
 
 /**
- * The expectations of a task. One call may meet several graders, so that a tool is expected as often as the grader wants
- * that wants it most, and calls with arguments count among these.
+ * The expectations of a task. One call may meet several graders, so that a tool is expected as often as the grader
+ * wants that wants it most, and calls with arguments count among these.
  */
 function readWazaGraders(entry: JsonObject, skill: string | undefined): Expectations {
   const found: Expectations = { calls: [], avoid: [], skills: [], sentences: [], losses: [] };

@@ -16,8 +16,8 @@ const maxReply = 64 * 1024 * 1024;
 const heapMib = 1024;
 
 /**
- * Runs TypeScript sources and the files of their repositories that they import, and returns the calls that each makes of
- * some functions, by its path. All sources of a repository run in one process, one after the other. It has an empty
+ * Runs TypeScript sources and the files of their repositories that they import, and returns the calls that each makes
+ * of some functions, by its path. All sources of a repository run in one process, one after the other. It has an empty
  * environment and limited memory, can read the repository alone, and can neither write files, start programs nor open
  * connections. Packages are stubs. A source that takes more than 10 s ends its process, and the others run in a new
  * one. Does not reject; an aborted run returns what was read before.

@@ -56,8 +56,8 @@ async function main(): Promise<void> {
 }
 
 /**
- * Takes from the sources what the permissions of Node leave: connections, signals to other processes, the streams of this
- * process (sockets, and what is written there counts as a reply), and through `process` all modules.
+ * Takes from the sources what the permissions of Node leave: connections, signals to other processes, the streams of
+ * this process (sockets, and what is written there counts as a reply), and through `process` all modules.
  */
 function restrictGlobals(): void {
   for (const name of forbiddenGlobals) Reflect.deleteProperty(globalThis, name);
