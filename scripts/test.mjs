@@ -35,6 +35,10 @@ async function installSystemPrograms() {
       ...missing.map((one) => one.package),
     ]);
   }
+}
+
+/** Says what is missing, and which tests are skipped for it; in CI, that is an error. */
+function reportMissing() {
   for (const { package: name, skipped } of systemPrograms.filter(isMissing)) {
     console.log(
       `Missing: ${name}. The ${skipped} ${isCi ? "fail" : "are skipped"}. Install it with your package manager.`,
@@ -65,9 +69,10 @@ process.chdir(root);
 await installPackages();
 if (isWhole) {
   await installSystemPrograms();
+  reportMissing();
   await installHosts();
   await check();
-}
+} else reportMissing();
 await build();
 const projects = isWhole && !isAll ? ["--project", "unit", "--project", "e2e"] : [];
 process.exitCode = run("npx", ["vitest", "run", ...projects, ...folders]) ? 0 : 1;
