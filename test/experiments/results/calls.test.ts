@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createGrader } from "../../../src/evals/asking/scoring/score.ts";
-import type { Call, Execution, Score, Trial, Turn } from "../../../src/evals/base/types/trial.ts";
+import type { Call, Score, Trial, Turn } from "../../../src/evals/base/types/trial.ts";
 import { ConfusionGrowth, DenialTally, MissTally } from "../../../src/evals/experiments/results/calls.ts";
 import { call, caseOf, expectCalls, expectTool, toolsetOf, turn } from "../../asking/scoring/make.ts";
 import { aTrial, passed } from "../../fakes/record.ts";
@@ -44,8 +44,7 @@ const expectation = expectTool({ tools: ["read"], args: { path: "a", head: { $ab
 function summarize(trials: readonly Turn[][], expected: Parameters<typeof caseOf>[0] = expectation) {
   const tally = new MissTally();
   const grade = createGrader(caseOf(expected), toolset);
-  for (const [at, turns] of trials.entries())
-    tally.add(aTrial("a", at + 1, { turns, verdict: grade(turns) }), toolset.tools);
+  for (const [at, turns] of trials.entries()) tally.add(aTrial("a", at + 1, { turns, verdict: grade(turns) }));
   return tally.summary();
 }
 
@@ -57,14 +56,12 @@ describe("why trials missed", () => {
   it("counts wrong arguments of right picks by parameter", () => {
     const args = [{ path: "a" }, { path: "b" }, {}, { path: 1 }, { path: "a", tail: 1 }, { path: "a", head: 2 }];
     expect(summarize(args.map((given) => [turn(call("read", given))]))).toEqual({
-      tools: [{ expected: "read", trials: 6, picked: 6, passed: 1, wrongArguments: 5, reachedLater: 0, instead: [] }],
+      tools: [{ expected: "read", trials: 6, picked: 6, passed: 1, wrongArguments: 5, instead: [] }],
       parameters: [
         { tool: "read", parameter: "path", missing: 1, wrongType: 1, wrongValue: 1, invented: 0 },
         { tool: "read", parameter: "head", missing: 0, wrongType: 0, wrongValue: 0, invented: 1 },
         { tool: "read", parameter: "tail", missing: 0, wrongType: 0, wrongValue: 0, invented: 1 },
       ],
-      preconditions: [],
-      repeated: [],
     });
   });
 
@@ -80,7 +77,7 @@ describe("why trials missed", () => {
     ]);
   });
 
-  it("finds a tool that is reached later, and whether its description names what came before", () => {
+  it("counts what was picked instead, also where the tool is reached later", () => {
     const later = [turn(call("search")), turn(call("list")), turn(call("read", { path: "a" }))];
     const graded = createGrader(caseOf(expectation), toolset)(later);
     expect(graded.checks[0]?.why).toBe(
@@ -89,34 +86,13 @@ describe("why trials missed", () => {
     expect(summarize([later, later, [turn(call("list"))], [turn()]])).toMatchObject({
       tools: [
         {
-          ...{ expected: "read", trials: 4, picked: 0, reachedLater: 2 },
+          ...{ expected: "read", trials: 4, picked: 0 },
           instead: [
             { picked: "search", n: 2 },
             { picked: "(none)", n: 1 },
             { picked: "list", n: 1 },
           ],
         },
-      ],
-      preconditions: [
-        { tool: "read", before: "list", named: false, n: 2 },
-        { tool: "read", before: "search", named: true, n: 2 },
-      ],
-    });
-  });
-
-  it("counts calls that are repeated after a denial or an error", () => {
-    const denied: Execution = { status: "skipped", reason: "execute: never" };
-    const failed: Execution = { status: "executed", ms: 1, result: { isError: true, content: [] } };
-    const turns = [
-      turn(call("list", {}, denied)),
-      turn(call("list", {}, denied), call("list", { q: 1 }, failed)),
-      turn(call("list", { q: 1 }, failed), call("search")),
-      turn(call("search")),
-    ];
-    expect(summarize([turns], expectCalls([{ tools: ["read"] }]))).toMatchObject({
-      repeated: [
-        { tool: "list", after: "denial", n: 1 },
-        { tool: "list", after: "error", n: 1 },
       ],
     });
   });

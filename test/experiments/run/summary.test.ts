@@ -56,10 +56,10 @@ describe("the summary of a run", () => {
             },
           ],
           misses: {
-            ...{ parameters: [], preconditions: [], repeated: [] },
+            parameters: [],
             tools: [
               {
-                ...{ expected: "read", instead: [{ n: 1, picked: "write" }], passed: 4, picked: 4, reachedLater: 0 },
+                ...{ expected: "read", instead: [{ n: 1, picked: "write" }], passed: 4, picked: 4 },
                 ...{ trials: 5, wrongArguments: 0 },
               },
             ],

@@ -253,7 +253,6 @@ const suiteSummarySchema = z.object({
             picked: integer.describe("in so many trials the expected tool was called first"),
             passed: integer,
             wrongArguments: integer,
-            reachedLater: integer.describe("another tool was called first, the expected one after it"),
             instead: z.array(z.object({ picked: z.string(), n: integer })),
           }),
         )
@@ -268,12 +267,6 @@ const suiteSummarySchema = z.object({
           invented: integer.describe("given, though the tool has no such parameter or none was expected"),
         }),
       ),
-      preconditions: z
-        .array(z.object({ tool: z.string(), before: z.string(), named: z.boolean(), n: integer }))
-        .describe("what was called before a tool that was reached later, and whether its description names that tool"),
-      repeated: z
-        .array(z.object({ tool: z.string(), after: z.enum(["denial", "error"]), n: integer }))
-        .describe("calls made again with the same arguments"),
     })
     .optional()
     .describe("why trials missed; absent: none did"),

@@ -3,7 +3,6 @@ import type { ComparedCheck } from "../../base/types/check.ts";
 import { type Discovery, type DiscoverySummary, discoveryOutcomes } from "../../base/types/exposure.ts";
 import { canonicalJson } from "../../base/types/json.ts";
 import type { SuiteSummary } from "../../base/types/run.ts";
-import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Call, Score, Trial, Turn } from "../../base/types/trial.ts";
 import { Counter, Ranking } from "./tally.ts";
 
@@ -146,26 +145,19 @@ const faultKeys = {
   invented: "invented",
 } as const;
 
-/**
- * Counts why trials of a suite missed: wrong arguments of an expected tool and their faults, what was called before it,
- * and calls repeated after they were denied or had failed.
- */
+/** Counts why trials of a suite missed: what was picked instead of an expected tool, and its wrong arguments. */
 export class MissTally {
   readonly #tools = new Map<string, Omit<Misses["tools"][number], "instead"> & { instead: Counter }>();
   readonly #parameters = new Map<string, ParameterMisses>();
-  readonly #before = new Ranking<{ tool: string; before: string; named: boolean }>();
-  readonly #repeated = new Ranking<{ tool: string; after: "denial" | "error" }>();
   #hasFailed = false;
 
-  add({ turns, verdict }: Trial, offered: readonly OfferedTool[]): void {
-    const calls = turns.flatMap((turn) => turn.calls.filter(({ role }) => role === undefined).map(toInner));
-    for (const repeat of findRepeated(calls)) this.#repeated.add(repeat);
+  add({ verdict }: Trial): void {
     if (!verdict || verdict.grade === "not-gradable") return;
     this.#addFaults(verdict);
     const names = verdict.expected.split(" | ");
     // Several calls, no call and skills have labels of their own.
     if (verdict.expected.startsWith("(") || names.some((name) => / |^skill:/.test(name))) return;
-    const none = { trials: 0, picked: 0, passed: 0, wrongArguments: 0, reachedLater: 0 };
+    const none = { trials: 0, picked: 0, passed: 0, wrongArguments: 0 };
     const { expected } = verdict;
     const tally = getOrAdd(this.#tools, expected, () => ({ expected, ...none, instead: new Counter() }));
     tally.trials++;
@@ -173,13 +165,6 @@ export class MissTally {
     if (picked.has(verdict.selection) && !verdict.substituted) tally.picked++;
     else tally.instead.add(verdict.picked);
     if (wrongArguments.has(verdict.selection)) tally.wrongArguments++;
-    const at = calls.findIndex(({ tool }) => names.includes(tool));
-    if (verdict.selection !== "wrong-tool" || at < 1) return;
-    tally.reachedLater++;
-    const reached = calls[at]?.tool ?? "";
-    const { description = "" } = offered.find(({ name }) => name === reached) ?? {};
-    for (const tool of new Set(calls.slice(0, at).map((call) => call.tool)))
-      this.#before.add({ tool: reached, before: tool, named: mentions(description, tool) });
   }
 
   #addFaults({ grade, checks }: Score): void {
@@ -191,9 +176,9 @@ export class MissTally {
     }
   }
 
-  /** Undefined if nothing failed and nothing was repeated. */
+  /** Undefined if nothing failed. */
   summary(): Misses | undefined {
-    if (!this.#hasFailed && this.#repeated.size === 0) return undefined;
+    if (!this.#hasFailed) return undefined;
     const total = ({ missing, wrongType, wrongValue, invented }: ParameterMisses) =>
       missing + wrongType + wrongValue + invented;
     return {
@@ -204,30 +189,11 @@ export class MissTally {
       parameters: [...this.#parameters.values()].sort(
         (a, b) => total(b) - total(a) || (`${a.tool}.${a.parameter}` < `${b.tool}.${b.parameter}` ? -1 : 1),
       ),
-      preconditions: this.#before.ranked(),
-      repeated: this.#repeated.ranked(),
     };
   }
 }
 
-const toInner = (call: Call): Call => (call.inner ? { ...call, ...call.inner } : call);
-
 const callKey = ({ tool, arguments: args }: Call) => canonicalJson([tool, args ?? null]);
-
-function findRepeated(calls: readonly Call[]): { tool: string; after: "denial" | "error" }[] {
-  if (calls.length < 2) return [];
-  const failed = new Map<string, "denial" | "error">();
-  return calls.flatMap((call) => {
-    const after = failed.get(callKey(call));
-    if (call.execution?.status === "skipped") failed.set(callKey(call), "denial");
-    else if (call.execution?.result.isError) failed.set(callKey(call), "error");
-    return after ? [{ tool: call.tool, after }] : [];
-  });
-}
-
-function mentions(description: string, tool: string): boolean {
-  return description.split(/[^\w.-]+/).some((word) => word.replace(/(?<!\.)\.+$/, "") === tool);
-}
 
 type Denials = NonNullable<SuiteSummary["denials"]>;
 

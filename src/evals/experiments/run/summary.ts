@@ -208,7 +208,7 @@ class SuiteTally {
     for (const what of trial.verdict?.unchecked ?? []) this.#unchecked.add(what);
     this.#confusion.add(confusedPair(trial));
     this.#substituted.add(substitutedPair(trial));
-    this.#misses.add(trial, this.#manifest.toolsets[trial.toolset] ?? []);
+    this.#misses.add(trial);
     this.#denials.add(trial);
   }
 
