@@ -175,10 +175,13 @@ export function createTextResult(text: string, isError = false): Execution {
 }
 
 function deny(tool: string, reason: string, denial: string | undefined): Execution {
-  const denied = { status: "skipped", reason, denied: true } as const;
-  if (denial === undefined) return denied;
+  if (denial === undefined) return createSkip(reason);
   const values: Record<string, string> = { tool, reason };
-  return { ...denied, text: denial.replace(/\{(tool|reason)\}/g, (whole, name: string) => values[name] ?? whole) };
+  return {
+    status: "skipped",
+    reason,
+    text: denial.replace(/\{(tool|reason)\}/g, (whole, name: string) => values[name] ?? whole),
+  };
 }
 
 /** Longer results are truncated before they go back to the model, so that the ceiling of a plan holds. */

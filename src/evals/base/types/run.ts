@@ -270,24 +270,6 @@ const suiteSummarySchema = z.object({
     })
     .optional()
     .describe("why trials missed; absent: none did"),
-  denials: z
-    .object({
-      calls: integer.describe("calls that were not executed, by the policy or by a host"),
-      trials: integer.describe("trials with such a call"),
-      retries: integer.describe("later calls of a tool that had been denied in the trial"),
-      next: z
-        .object({
-          sameCall: integer.describe("the same tool with the same arguments"),
-          otherArguments: integer.describe("the same tool with other arguments"),
-          otherTool: integer,
-          noCall: integer.describe("an answer without a call"),
-          ended: integer.describe("the trial ended before the model saw the denial"),
-        })
-        .describe("trials by what the reply to the first denial called"),
-      text: z.string().optional().describe("what the model got, where the suite sets it; absent: the reason"),
-    })
-    .optional()
-    .describe("what models did after denied calls; absent: none was denied"),
   mocks: z
     .object({
       answered: integer.describe("calls that a mock answered"),

@@ -20,15 +20,7 @@ import { SkillTally } from "../arms/skills.ts";
 import { ArmsTally, listComparedArms } from "../arms/tally.ts";
 import { Check, readEvents, settledCheck } from "../check/verdict.ts";
 import { DriftWatch, parsePasses, readDriftEvents } from "../drift/verdict.ts";
-import {
-  confusedPair,
-  DenialTally,
-  DiscoveryTally,
-  MissTally,
-  MockTally,
-  type Pair,
-  substitutedPair,
-} from "../results/calls.ts";
+import { confusedPair, DiscoveryTally, MissTally, MockTally, type Pair, substitutedPair } from "../results/calls.ts";
 import { listFailed, toExitCode } from "../results/outcome.ts";
 import { CaseTally, Counter, Ranking, Spending } from "../results/tally.ts";
 import { readingNote } from "../results/text.ts";
@@ -152,7 +144,6 @@ class SuiteTally {
   readonly #confusion = new Ranking<Pair>();
   readonly #substituted = new Ranking<Pair>();
   readonly #misses = new MissTally();
-  readonly #denials = new DenialTally();
   readonly #spending = new Spending();
   readonly #repliedBy = new Set<string>();
   readonly #unchecked = new Counter();
@@ -209,7 +200,6 @@ class SuiteTally {
     this.#confusion.add(confusedPair(trial));
     this.#substituted.add(substitutedPair(trial));
     this.#misses.add(trial);
-    this.#denials.add(trial);
   }
 
   summary(): SuiteSummary {
@@ -224,8 +214,6 @@ class SuiteTally {
     const discovery = this.#discovery.summary();
     const substituted = this.#substituted.ranked();
     const misses = this.#misses.summary();
-    const denials = this.#denials.summary();
-    const { denial } = this.#suite;
     const unreviewed = this.#suite.cases.filter(({ id }) => this.#suite.unreviewed?.includes(id)).length;
     const note = readingNote(this.#model.note, this.#suite);
     const unchecked = this.#unchecked.ranked().map(([text, n]) => ({ text, n }));
@@ -269,7 +257,6 @@ class SuiteTally {
       confusion: this.#confusion.ranked(),
       ...(substituted.length > 0 && { substituted }),
       ...(misses && { misses }),
-      ...(denials && { denials: { ...denials, ...(denial !== undefined && { text: denial }) } }),
       ...(this.#mocks && { mocks: this.#mocks.summary() }),
       ...(unchecked.length > 0 && { unchecked }),
       ...(this.#servers && { servers: this.#servers.summary() }),

@@ -12,7 +12,7 @@ import {
   type Span,
   text,
 } from "../../../reports/document.ts";
-import { count, integer, share } from "../../../reports/format.ts";
+import { count, integer } from "../../../reports/format.ts";
 import { armsBlocks, discoveryBlocks } from "../../arms/report.ts";
 import { serverBlocks } from "../../arms/servers.ts";
 import { triggerBlocks } from "../../arms/skills.ts";
@@ -142,7 +142,6 @@ const suiteRows: readonly (readonly [label: string, lines: (suite: SuiteSummary)
   ["Mocks", ({ mocks }) => (mocks ? [`${count(mocks.answered, "call")} answered`] : [])],
   ["Mocks never matched", ({ mocks }) => (mocks?.unused.length ? [listUnused(mocks)] : [])],
   ["Not mocked", ({ mocks }) => (mocks?.unmatched ?? []).slice(0, 4).map((one) => quoteCounted(one, "call"))],
-  ["Denied calls", ({ denials }) => (denials ? describeDenials(denials) : [])],
   // It fails no trial, so only this shows it.
   ["Not judged", ({ unchecked = [] }) => unchecked.slice(0, 4).map((one) => quoteCounted(one, "trial"))],
   ["Usage", (suite) => [usageText(suite)]],
@@ -175,26 +174,6 @@ const quoteCounted = ({ text: what, n }: { text: string; n: number }, noun: stri
   `${count(n, noun)}: `,
   { code: what, max: 300 },
 ];
-
-/** What models did after a denied call; nothing if every trial ended at the denial. */
-function describeDenials(denials: NonNullable<SuiteSummary["denials"]>): Inline[] {
-  const { calls, trials, retries, next, text: given } = denials;
-  const answered = trials - next.ended;
-  if (answered === 0) return [];
-  const names = {
-    sameCall: "the same call",
-    otherArguments: "the same tool with other arguments",
-    otherTool: "another tool",
-    noCall: "an answer without a call",
-  } as const;
-  const parts = (Object.keys(names) as (keyof typeof names)[]).flatMap((key) =>
-    next[key] === 0 ? [] : [`${names[key]} ${share({ passed: next[key], trials: answered })}`],
-  );
-  return [
-    `${count(calls, "call")} in ${count(trials, "trial")}, ${count(retries, "retry")}; then ${parts.join(", ")}`,
-    ...(given === undefined ? [] : [["the model was told: ", { code: given, max: 200 }]]),
-  ];
-}
 
 function judgeText({ judge }: RunSummary): string | undefined {
   if (!judge) return undefined;
