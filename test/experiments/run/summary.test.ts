@@ -38,7 +38,7 @@ describe("the summary of a run", () => {
       suites: [
         {
           confusion: [{ expected: "read", n: 1, picked: "write" }],
-          ...{ coverage: { expected: 1, missing: ["write"], tools: 2 }, failOn: ["rate"], failed: [] },
+          ...{ failOn: ["rate"], failed: [] },
           ...{ kind: "language model", latencyMs: { p50: 3, p95: 5 }, model: "scripted", name: "s", ok: false },
           cases: [
             {

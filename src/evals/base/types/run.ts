@@ -131,7 +131,6 @@ export const runManifestSchema = z.object({
         })
         .optional()
         .describe("other tool lists with which these cases are asked too, in arms of their names"),
-      dispatchers: z.array(z.string()).optional().describe("tools that call others: coverage leaves them out"),
       failOn: z.array(gateSchema).optional().describe("what exits with 1 in this suite; absent: as the run says"),
       lift: z.string().optional().describe("the skill whose effect is measured: cases are asked without it too"),
       mocks: z.array(z.string()).optional().describe("the results that calls get in place of execution, by label"),
@@ -155,7 +154,7 @@ export const runManifestSchema = z.object({
             .optional()
             .describe("what it says in turn: trial t asks the t-th, and so on"),
           expected: z.string().describe("the label of the expectation in the confusion table"),
-          expectedTools: z.array(z.string()).describe("tools that the expectation names, for coverage"),
+          expectedTools: z.array(z.string()).describe("tools that the expectation names"),
           expectedCalls: z
             .array(z.object({ tools: z.array(z.string()), args: jsonObjectSchema.optional() }))
             .describe("any of the tools, with these arguments or matchers"),
@@ -283,11 +282,6 @@ const suiteSummarySchema = z.object({
     .optional()
     .describe("what could not be checked in n trials, and why; absent where everything was"),
   servers: serversSummarySchema.optional().describe("of a whole configuration: what each server loses and takes"),
-  coverage: z.object({
-    tools: integer.describe("tools that the server offers"),
-    expected: integer.describe("of these, named by an expectation"),
-    missing: z.array(z.string()).describe("tools that no case expects"),
-  }),
   discovery: discoverySummarySchema
     .optional()
     .describe("how expected tools were found and chosen, where definitions are deferred"),

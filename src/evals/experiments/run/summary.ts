@@ -13,7 +13,6 @@ import type {
 } from "../../base/types/run.ts";
 import { skillEntryName } from "../../base/types/skill.ts";
 import { plannedTrials } from "../../base/types/suite.ts";
-import { isOwnTool } from "../../base/types/tool.ts";
 import { addCost, type Trial } from "../../base/types/trial.ts";
 import { ServersTally } from "../arms/servers.ts";
 import { SkillTally } from "../arms/skills.ts";
@@ -260,7 +259,6 @@ class SuiteTally {
       ...(this.#mocks && { mocks: this.#mocks.summary() }),
       ...(unchecked.length > 0 && { unchecked }),
       ...(this.#servers && { servers: this.#servers.summary() }),
-      coverage: measureCoverage(this.#manifest, this.#suite),
       ...(discovery && { discovery }),
       ...(this.#arms.length > 0 && { arms: this.#arms.map((arms) => arms.summary()) }),
       ...(drift && { drift }),
@@ -325,17 +323,6 @@ class SuiteTally {
       line: one.line,
     };
   }
-}
-
-/** Which tools of the suite's own servers an expectation names. Distractors need no coverage. */
-function measureCoverage(manifest: RunManifest, suite: ManifestSuite): SuiteSummary["coverage"] {
-  const own = new Set<string>();
-  for (const hash of new Set(suite.cases.map((one) => one.toolset)))
-    for (const tool of manifest.toolsets[hash] ?? []) if (isOwnTool(tool)) own.add(tool.name);
-  for (const name of suite.dispatchers ?? []) own.delete(name);
-  const expected = new Set(suite.cases.flatMap((one) => one.expectedTools));
-  const missing = [...own].filter((name) => !expected.has(name)).sort();
-  return { tools: own.size, expected: own.size - missing.length, missing };
 }
 
 /** Nearest-rank percentiles. */

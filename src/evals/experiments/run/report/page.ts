@@ -286,10 +286,7 @@ export function runPage(input: RunInput, trials: PageTrialCollector): WrittenRep
         return suites.length > 1 ? section(`${suite.name} · ${modelLabel(suite)}`, blocks) : blocks;
       }),
       ...triggerBlocks(summary),
-      ...suites.flatMap((suite) => [
-        heading(3, `${suite.name} · ${modelLabel(suite)}`),
-        suiteFacts(suite, summary.partial !== undefined),
-      ]),
+      ...suites.flatMap((suite) => [heading(3, `${suite.name} · ${modelLabel(suite)}`), suiteFacts(suite)]),
       ...manifestBlocks(manifest),
       facts(...runFacts(summary, manifest)),
     ],

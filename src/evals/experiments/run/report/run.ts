@@ -84,7 +84,6 @@ function withoutFigures(blocks: Blocks, status: string): Block[] {
 /** The whole report of a run: that of `evals show`, of Markdown and of logs. */
 export function runDocument(input: RunInput): Block[] {
   const { summary, manifest } = input;
-  const isPartial = summary.partial !== undefined;
   return [
     ...leadBlocks(input),
     ...casesByModel(summary.suites),
@@ -96,7 +95,7 @@ export function runDocument(input: RunInput): Block[] {
       ...missBlocks(suite),
       ...substitutes(suite),
       explanations(suite),
-      suiteFacts(suite, isPartial),
+      suiteFacts(suite),
     ]),
     ...triggerBlocks(summary),
     facts(
@@ -153,16 +152,9 @@ function listUnused({ unused, unusedLocations = [] }: NonNullable<SuiteSummary["
   );
 }
 
-/** Coverage of the suite (only for a full run), what is remarkable about it, and usage. */
-export function suiteFacts(suite: SuiteSummary, isPartial: boolean): Block {
-  const { tools, expected, missing } = suite.coverage;
-  const covered = `${integer(expected)} of ${count(tools, "tool")} ${expected === 1 ? "is" : "are"} expected by a case`;
-  const names = listNames(missing.map((tool) => [{ code: tool }]));
-  const coverage = missing.length === 0 ? covered : [`${covered}; no case expects `, ...names];
-  return facts(
-    ["Coverage", isPartial || tools === 0 ? undefined : coverage],
-    ...suiteRows.flatMap(([label, lines]) => lines(suite).map((line): Fact => [label, line])),
-  );
+/** What is remarkable about a suite, and what it used. */
+export function suiteFacts(suite: SuiteSummary): Block {
+  return facts(...suiteRows.flatMap(([label, lines]) => lines(suite).map((line): Fact => [label, line])));
 }
 
 function listNames(names: readonly (readonly Span[])[], max = 12): Span[] {
