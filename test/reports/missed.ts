@@ -13,7 +13,6 @@ export const missed = runOf(
           outcomes: { "right-tool": 0, substituted: 1, "wrong-arguments": 4 },
         }),
       ],
-      substituted: [{ expected: "read_note", picked: "open_note", n: 1 }],
       mocks: { answered: 12, unused: ["list_notes[2]"], unmatched: [{ text: "save_note has no mock", n: 3 }] },
       misses: {
         tools: [
@@ -40,6 +39,6 @@ export const missed = runOf(
 /** What its reports say about them. */
 export const missSentences = [
   ...["save_note 0/10 0 append_note 8, (none) 2", "read_note 10/10 4", "find_note 4/10 1 list_notes 6"],
-  ...["Substituted (1 trial passed with an acceptable tool)", "12 calls answered", "list_notes[2]"],
+  ...["12 calls answered", "list_notes[2]"],
   ...["save_note has no mock"],
 ];

@@ -124,13 +124,11 @@ describe("the summary of a run", () => {
 describe("passes with an acceptable tool", () => {
   const substituted: Score = { ...passed, picked: "list", substituted: ["list"] };
 
-  it("have a word and a count of their own, and are no confusion", () => {
+  it("have a word of their own, and are no confusion", () => {
     const trials = [...all("a", passed).slice(0, 3), ...all("a", substituted).slice(3)];
     const [suite] = runSummarySchema.parse(summarize(trials, "a")).suites;
-    expect(suite?.substituted).toEqual([{ expected: "read", picked: "list", n: 2 }]);
     expect(suite?.confusion).toEqual([]);
     expect(suite?.cases[0]).toMatchObject({ passed: 5, outcomes: { "right-tool": 3, substituted: 2 } });
-    expect(summarize(all("a", passed), "a").suites[0]).not.toHaveProperty("substituted");
   });
 });
 

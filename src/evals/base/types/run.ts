@@ -10,7 +10,6 @@ import { costSchema } from "./trial.ts";
 
 const integer = z.number().int();
 const rankedTextsSchema = z.array(z.object({ text: z.string(), n: integer }));
-const rankedPairsSchema = z.array(z.object({ expected: z.string(), picked: z.string(), n: integer }));
 
 /** The arm of a case that is asked without the skill whose effect is measured. */
 export const withoutArm = "without";
@@ -238,10 +237,7 @@ const suiteSummarySchema = z.object({
   note: z.string().optional().describe("how the figures must be read"),
   cases: z.array(caseSummarySchema),
   unreviewed: integer.optional().describe("drafted cases that nobody had reviewed; absent: none"),
-  confusion: rankedPairsSchema.describe("ranked"),
-  substituted: rankedPairsSchema
-    .optional()
-    .describe("passed with a tool that is acceptable instead of the expected one, ranked; absent: none"),
+  confusion: z.array(z.object({ expected: z.string(), picked: z.string(), n: integer })).describe("ranked"),
   misses: z
     .object({
       tools: z

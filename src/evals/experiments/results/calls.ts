@@ -27,11 +27,6 @@ export function confusedPair({ verdict }: Pick<Trial, "verdict">): Pair | undefi
   return { expected: verdict.expected, picked: verdict.picked };
 }
 
-/** The expected and the picked label of a trial that passed with an acceptable substitute. */
-export function substitutedPair({ verdict }: Pick<Trial, "verdict">): Pair | undefined {
-  return verdict?.substituted && { expected: verdict.expected, picked: verdict.picked };
-}
-
 /** Counts confusions and substitutions in two arms, and lists those that got more frequent. */
 export class ConfusionGrowth {
   readonly #arms: readonly [string, string];
@@ -49,8 +44,8 @@ export class ConfusionGrowth {
     if (arm < 0 || copy || !verdict || verdict.grade === "not-gradable") return;
     const key = JSON.stringify([verdict.expected, arm]);
     this.#graded.set(key, (this.#graded.get(key) ?? 0) + 1);
-    const substituted = substitutedPair(trial);
-    const pair = substituted ? { ...substituted, acceptable: true as const } : confusedPair(trial);
+    const { expected, picked, substituted } = verdict;
+    const pair = substituted ? { expected, picked, acceptable: true as const } : confusedPair(trial);
     if (!pair) return;
     const known = getOrAdd(this.#pairs, JSON.stringify(pair), () => ({ pair, counts: [0, 0] as [number, number] }));
     known.counts[arm as 0 | 1]++;

@@ -19,7 +19,7 @@ import { SkillTally } from "../arms/skills.ts";
 import { ArmsTally, listComparedArms } from "../arms/tally.ts";
 import { Check, readEvents, settledCheck } from "../check/verdict.ts";
 import { DriftWatch, parsePasses, readDriftEvents } from "../drift/verdict.ts";
-import { confusedPair, DiscoveryTally, MissTally, MockTally, type Pair, substitutedPair } from "../results/calls.ts";
+import { confusedPair, DiscoveryTally, MissTally, MockTally, type Pair } from "../results/calls.ts";
 import { listFailed, toExitCode } from "../results/outcome.ts";
 import { CaseTally, Counter, Ranking, Spending } from "../results/tally.ts";
 import { readingNote } from "../results/text.ts";
@@ -141,7 +141,6 @@ class SuiteTally {
   readonly #model: ManifestModel;
   readonly #cases = new Map<string, CaseTally>();
   readonly #confusion = new Ranking<Pair>();
-  readonly #substituted = new Ranking<Pair>();
   readonly #misses = new MissTally();
   readonly #spending = new Spending();
   readonly #repliedBy = new Set<string>();
@@ -197,7 +196,6 @@ class SuiteTally {
     this.#servers?.add(trial);
     for (const what of trial.verdict?.unchecked ?? []) this.#unchecked.add(what);
     this.#confusion.add(confusedPair(trial));
-    this.#substituted.add(substitutedPair(trial));
     this.#misses.add(trial);
   }
 
@@ -211,7 +209,6 @@ class SuiteTally {
     const verdict = this.check?.summary() ?? this.#settled;
     const drift = this.drift?.summary(cases);
     const discovery = this.#discovery.summary();
-    const substituted = this.#substituted.ranked();
     const misses = this.#misses.summary();
     const unreviewed = this.#suite.cases.filter(({ id }) => this.#suite.unreviewed?.includes(id)).length;
     const note = readingNote(this.#model.note, this.#suite);
@@ -254,7 +251,6 @@ class SuiteTally {
       cases,
       ...(unreviewed > 0 && { unreviewed }),
       confusion: this.#confusion.ranked(),
-      ...(substituted.length > 0 && { substituted }),
       ...(misses && { misses }),
       ...(this.#mocks && { mocks: this.#mocks.summary() }),
       ...(unchecked.length > 0 && { unchecked }),

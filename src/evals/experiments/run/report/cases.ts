@@ -294,14 +294,6 @@ function describeLost(group: readonly CaseSummary[]): Item {
   };
 }
 
-/** Trials that passed with an acceptable tool instead of the expected one. */
-export function substitutes({ substituted = [] }: SuiteSummary): Block[] {
-  const n = sumOf(substituted, (pair) => pair.n);
-  if (n === 0) return [];
-  const title = `Substituted (${count(n, "trial")} passed with an acceptable tool)`;
-  return [details(title, list("pair", substituted.map(describePair), limits.pairs))];
-}
-
 /** Why trials failed, case by case. */
 export function explanations(suite: SuiteSummary): Block {
   const items = explainedCases(suite).map((one): Item => {

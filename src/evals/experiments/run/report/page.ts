@@ -33,7 +33,7 @@ import { caseMatrix, confusionGrid, intervalPlot, intervalRow } from "../../resu
 import { CaseTally } from "../../results/tally.ts";
 import { caseState, countOffered, lostPhrase, modelLabel, provenance } from "../../results/text.ts";
 import { incumbentArm } from "../../variants/verdict.ts";
-import { missBlocks, overallRate, substitutes } from "./cases.ts";
+import { missBlocks, overallRate } from "./cases.ts";
 import { comparisonBlocks, type RunInput, runFacts, suiteFacts } from "./run.ts";
 import { headline, leadLines, statusTone } from "./status.ts";
 
@@ -282,7 +282,7 @@ export function runPage(input: RunInput, trials: PageTrialCollector): WrittenRep
         return confusionGrid(`Expected (rows) and picked instead (columns) · ${name} · ${model}`, confusion, passes);
       }),
       ...suites.flatMap((suite) => {
-        const blocks = [...missBlocks(suite), ...substitutes(suite)];
+        const blocks = missBlocks(suite);
         return suites.length > 1 ? section(`${suite.name} · ${modelLabel(suite)}`, blocks) : blocks;
       }),
       ...triggerBlocks(summary),

@@ -30,7 +30,6 @@ import {
   madeUp,
   missBlocks,
   overallRate,
-  substitutes,
   unanswered,
   ungradable,
 } from "./cases.ts";
@@ -93,7 +92,6 @@ export function runDocument(input: RunInput): Block[] {
       ...caseTable(suite, isDeterministic(suite.model, manifest.models)),
       ...unanswered(suite),
       ...missBlocks(suite),
-      ...substitutes(suite),
       explanations(suite),
       suiteFacts(suite),
     ]),
