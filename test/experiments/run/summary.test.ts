@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runSummarySchema } from "../../../src/evals/base/types/run.ts";
 import type { Score, Trial } from "../../../src/evals/base/types/trial.ts";
-import { MockTally } from "../../../src/evals/experiments/results/calls.ts";
 import { summarizer } from "../../../src/evals/experiments/run/summary.ts";
 import { aManifest, aTrial, passed } from "../../fakes/record.ts";
 
@@ -155,11 +154,6 @@ describe("mocks", () => {
     }
     const [suite] = runSummarySchema.parse(summary()).suites;
     expect(suite?.mocks).toEqual({ answered: 4, unused: ["list[1]"], unmatched: [{ text: "x has no mock", n: 2 }] });
-    const placed = new MockTally(["read", "list[1]"], ["evals/a.yaml:3", "evals/a.yaml:5"]).summary();
-    expect([placed.unused, placed.unusedLocations]).toEqual([
-      ["read", "list[1]"],
-      ["evals/a.yaml:3", "evals/a.yaml:5"],
-    ]);
     expect(suite?.totals).toMatchObject({ executed: 2, toolErrors: 2 });
   });
 });

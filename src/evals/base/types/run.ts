@@ -133,7 +133,6 @@ export const runManifestSchema = z.object({
       failOn: z.array(gateSchema).optional().describe("what exits with 1 in this suite; absent: as the run says"),
       lift: z.string().optional().describe("the skill whose effect is measured: cases are asked without it too"),
       mocks: z.array(z.string()).optional().describe("the results that calls get in place of execution, by label"),
-      mockPlaces: z.array(z.string()).optional().describe("where each of the mocks stands, in their order: file:line"),
       server: jsonObjectSchema
         .optional()
         .describe("the server information from initialization; of a whole configuration, that of each server by name"),
@@ -269,7 +268,6 @@ const suiteSummarySchema = z.object({
     .object({
       answered: integer.describe("calls that a mock answered"),
       unused: z.array(z.string()).describe("mocks that answered no call"),
-      unusedLocations: z.array(z.string()).optional().describe("where each of these stands, in their order: file:line"),
       unmatched: rankedTextsSchema.describe("why calls got an error: no mock answers them"),
     })
     .optional()

@@ -47,7 +47,7 @@ export function listCaseCalls({ expect, turns = [] }: Pick<Case, "expect" | "tur
 }
 
 /** A result that a suite gives to calls of a tool. `label` names it in reports; `place` is where it stands. */
-export type Mock = { label: string; tool: string; args?: JsonObject; result: ToolResult; location?: Location };
+export type Mock = { label: string; tool: string; args?: JsonObject; result: ToolResult };
 
 /** The mocks of a case: the first that matches answers; what none answers gets an error or is executed. */
 export type Mocks = { list: readonly Mock[]; unmatched: NonNullable<SuiteFile["unmatched"]> };

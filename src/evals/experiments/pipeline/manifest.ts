@@ -84,7 +84,7 @@ function describeSuite(
   const members = configurations.get(suite.name);
   const planned = checks?.plans.get(suite.name);
   const ofCases = cases.filter((one) => one.suite === suite).flatMap((one) => one.case.mocks?.list ?? []);
-  const mocks = [...new Map(ofCases.map((mock) => [mock.label, mock])).values()];
+  const mocks = [...new Set(ofCases.map(({ label }) => label))];
   return {
     name: suite.name,
     file: suite.file,
@@ -101,12 +101,7 @@ function describeSuite(
     }),
     ...(suite.failOn && { failOn: [...suite.failOn] }),
     ...(suite.lift !== undefined && { lift: suite.lift }),
-    ...(mocks.length > 0 && {
-      mocks: mocks.map(({ label }) => label),
-      mockPlaces: mocks.map(({ location }) =>
-        [location?.file, location?.line].filter((one) => one !== undefined).join(":"),
-      ),
-    }),
+    ...(mocks.length > 0 && { mocks }),
     ...(server && { server }),
     ...(members && { servers: [...members] }),
     ...(planned && { checks: [...planned] }),

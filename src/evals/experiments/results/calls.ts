@@ -190,15 +190,12 @@ export class MissTally {
 /** Counts what the mocks of a suite answered, in all arms. A mock without calls may have matchers that fit none. */
 export class MockTally {
   readonly #labels: readonly string[];
-  readonly #places: readonly string[] | undefined;
   readonly #used = new Set<string>();
   readonly #unmatched = new Counter();
   #answered = 0;
 
-  /** `places`: the places of the mocks in their files, in the order of the labels. */
-  constructor(labels: readonly string[], locations?: readonly string[]) {
+  constructor(labels: readonly string[]) {
     this.#labels = labels;
-    this.#places = locations;
   }
 
   add({ turns }: Trial): void {
@@ -212,12 +209,9 @@ export class MockTally {
   }
 
   summary(): NonNullable<SuiteSummary["mocks"]> {
-    const isUnused = (_: string, at: number) => !this.#used.has(this.#labels[at] ?? "");
-    const unusedLocations = this.#places?.filter(isUnused) ?? [];
     return {
       answered: this.#answered,
-      unused: this.#labels.filter(isUnused),
-      ...(unusedLocations.length > 0 && { unusedLocations }),
+      unused: this.#labels.filter((label) => !this.#used.has(label)),
       unmatched: this.#unmatched.ranked().map(([text, n]) => ({ text, n })),
     };
   }

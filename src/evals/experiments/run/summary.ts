@@ -160,7 +160,7 @@ class SuiteTally {
     this.#suite = suite;
     this.#model = model;
     for (const one of suite.cases) this.#cases.set(one.id, new CaseTally(one.paraphrases?.length));
-    this.#mocks = suite.mocks && new MockTally(suite.mocks, suite.mockPlaces);
+    this.#mocks = suite.mocks && new MockTally(suite.mocks);
     // Where servers are left out, what they take is what the arms compare.
     const isWhole = suite.arms?.axis !== "distractors";
     if (suite.servers && isWhole) this.#servers = new ServersTally(suite, suite.servers, manifest.toolsets);

@@ -63,7 +63,7 @@ export function buildSuite(
       const workspace = workspaces[i];
       const one = Object.assign(buildCase(content, header, share), {
         ...(workspace && { files: workspace }),
-        ...addMocks(id, content, header, parsed, path),
+        ...addMocks(id, content, header),
         ...(files.length > 0 && { code: Object.fromEntries(files) }),
         id,
         location: parsed.location(path),
@@ -122,9 +122,8 @@ function buildCase(
 }
 
 /** The mocks of a case take precedence over those of its suite. */
-function addMocks(id: string, content: CaseFile, header: SuiteHeader, parsed: ParsedFile, path: Path) {
-  const own = buildMocks(content.mocks, parsed, [...path, "mocks"], `case ${id}: `);
-  const list = [...own, ...buildMocks(header.mocks, parsed, ["mocks"])];
+function addMocks(id: string, content: CaseFile, header: SuiteHeader) {
+  const list = [...buildMocks(content.mocks, `case ${id}: `), ...buildMocks(header.mocks)];
   return list.length === 0 ? {} : { mocks: { list, unmatched: header.unmatched ?? defaults.unmatched } };
 }
 

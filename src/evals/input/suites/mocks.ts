@@ -69,19 +69,13 @@ function listMocks(mocks: MocksFile = {}, path: Path): { tool: string; index?: n
   });
 }
 
-/** Builds the mocks at `path`, those of a suite or a case, in the order written. Their labels start with `prefix`. */
-export function buildMocks(
-  mocks: MocksFile | undefined,
-  { location }: Pick<ParsedFile, "location">,
-  path: Path,
-  prefix = "",
-): Mock[] {
-  return listMocks(mocks, path).map(({ tool, index, at, mock }) => ({
+/** Builds the mocks of a suite or a case, in the order written. Their labels start with `prefix`. */
+export function buildMocks(mocks: MocksFile | undefined, prefix = ""): Mock[] {
+  return listMocks(mocks, []).map(({ tool, index, mock }) => ({
     label: `${prefix}${tool}${index === undefined ? "" : `[${index + 1}]`}`,
     tool,
     ...(mock.args && { args: mock.args }),
     result: mock.error === undefined ? toResult(mock.result ?? "") : toText(mock.error, true),
-    location: location(at, index === undefined ? "key" : "value"),
   }));
 }
 

@@ -9,10 +9,9 @@ import {
   heading,
   type Inline,
   plainText,
-  type Span,
   text,
 } from "../../../reports/document.ts";
-import { count, integer } from "../../../reports/format.ts";
+import { count, some } from "../../../reports/format.ts";
 import { armsBlocks, discoveryBlocks } from "../../arms/report.ts";
 import { serverBlocks } from "../../arms/servers.ts";
 import { triggerBlocks } from "../../arms/skills.ts";
@@ -137,27 +136,16 @@ export function runFacts(summary: RunSummary, manifest: RunManifest): Fact[] {
 /** What is remarkable about a suite, and what it used. Most suites have the last row alone. */
 const suiteRows: readonly (readonly [label: string, lines: (suite: SuiteSummary) => readonly Inline[]])[] = [
   ["Mocks", ({ mocks }) => (mocks ? [`${count(mocks.answered, "call")} answered`] : [])],
-  ["Mocks never matched", ({ mocks }) => (mocks?.unused.length ? [listUnused(mocks)] : [])],
+  ["Mocks never matched", ({ mocks }) => (mocks?.unused.length ? [{ code: some(mocks.unused, 12) }] : [])],
   ["Not mocked", ({ mocks }) => (mocks?.unmatched ?? []).slice(0, 4).map((one) => quoteCounted(one, "call"))],
   // It fails no trial, so only this shows it.
   ["Not judged", ({ unchecked = [] }) => unchecked.slice(0, 4).map((one) => quoteCounted(one, "trial"))],
   ["Usage", (suite) => [usageText(suite)]],
 ];
 
-function listUnused({ unused, unusedLocations = [] }: NonNullable<SuiteSummary["mocks"]>): Span[] {
-  return listNames(
-    unused.map((label, at) => [{ code: label }, unusedLocations[at] ? ` (${unusedLocations[at]})` : ""]),
-  );
-}
-
 /** What is remarkable about a suite, and what it used. */
 export function suiteFacts(suite: SuiteSummary): Block {
   return facts(...suiteRows.flatMap(([label, lines]) => lines(suite).map((line): Fact => [label, line])));
-}
-
-function listNames(names: readonly (readonly Span[])[], max = 12): Span[] {
-  const shown = names.slice(0, max).flatMap((name, at): Span[] => [at === 0 ? "" : ", ", ...name]);
-  return names.length > max ? [...shown, ` and ${integer(names.length - max)} more`] : shown;
 }
 
 const quoteCounted = ({ text: what, n }: { text: string; n: number }, noun: string): Inline => [
