@@ -64,12 +64,12 @@ describe("converse", () => {
     const model = scriptedModel((request) => (request.turn === 1 ? calls : turn("done")));
     const { turns } = await talk(model);
     const reasons = turns[0]?.calls.map(({ execution = {} }) => {
-      const { status, denied, reason } = execution as { status?: string; denied?: boolean; reason?: string };
-      return `${status}${denied ? ", denied" : ""}: ${reason}`;
+      const { status, reason } = execution as { status?: string; reason?: string };
+      return `${status}: ${reason}`;
     });
     expect(reasons).toEqual([
-      "skipped, denied: write is not annotated read-only (execute: read-only)",
-      "skipped, denied: foreign is a distractor",
+      "skipped: write is not annotated read-only (execute: read-only)",
+      "skipped: foreign is a distractor",
       "skipped: there is no tool nowhere",
       "skipped: its arguments are not a JSON object",
       "skipped: its arguments are not a JSON object",
