@@ -48,36 +48,6 @@ describe("the run record", () => {
     expect(await recorded()).toEqual(trials);
   });
 
-  it("stores a repeated large text once, and reads it back everywhere", async () => {
-    const withText = (trial: number, text: string) =>
-      aTrial("c", trial, { outcome: { kind: "broken", stage: "server", message: text } });
-    const text = "The server failed. ".repeat(4_000);
-    const trials = Array.from({ length: 60 }, (_, index) => withText(index + 1, text));
-    // What looks like the id of a text is one, too.
-    const [, id = ""] =
-      /"texts":\{"([^"]+)"/.exec(await write([...trials, withText(61, "other ".repeat(1_000))])) ?? [];
-    expect(id).toMatch(/^@text:/);
-    expect(await recorded()).toEqual([...trials, withText(61, "other ".repeat(1_000))]);
-    expect(statSync(join(dir, "trials.jsonl")).size).toBeLessThan(2 * text.length + 60 * 1_000);
-
-    rmSync(dir, { recursive: true });
-    const imitated = [withText(1, id), withText(2, text), withText(3, text), withText(4, id), withText(5, text)];
-    await write(imitated);
-    expect(await recorded()).toEqual(imitated);
-
-    const [first = "", , ...rest] = readFileSync(join(dir, "trials.jsonl"), "utf8").split("\n");
-    writeFileSync(join(dir, "trials.jsonl"), [first, ...rest.slice(2)].join("\n"));
-    await expect(recorded()).rejects.toThrow(
-      "trials.jsonl:2: error: This line of the journal has a text of an earlier",
-    );
-  });
-
-  async function write(trials: Trial[]): Promise<string> {
-    await createRun(out, aManifest("c"));
-    await record(...trials);
-    return readFileSync(join(dir, "trials.jsonl"), "utf8");
-  }
-
   it("has a line on disk when its append resolves", async () => {
     await createRun(out, aManifest("c"));
     const journal = await openJournal(join(dir, "trials.jsonl"), "run-1");

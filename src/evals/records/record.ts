@@ -10,7 +10,7 @@ import { isNestedDeeper, jsonObjectSchema, maxRecordDepth, parseExactJson, unmar
 import { type RunManifest, type RunSummary, runManifestSchema } from "../base/types/run.ts";
 import { type Trial, trialSchema } from "../base/types/trial.ts";
 import { failToWrite, writeError } from "./disk.ts";
-import { createLineCheck, MissingTextError, openJournal, recordMode, TextReader } from "./journal.ts";
+import { createLineCheck, openJournal, recordMode } from "./journal.ts";
 
 type Redact = (text: string) => string;
 const unchanged: Redact = (text) => text;
@@ -172,7 +172,7 @@ async function* readLines(dir: string, run: string, isOwn = false): AsyncGenerat
   const file = journalPath(dir);
   const complete = await measureCompleteLines(file);
   if (complete === 0) return;
-  const readers = { check: createLineCheck(run), texts: new TextReader(), isOwn };
+  const readers = { check: createLineCheck(run), isOwn };
   let line = 0;
   // The parts of a line of several chunks are joined once: joining at each chunk would take quadratic time.
   let parts: string[] = [];
@@ -217,18 +217,15 @@ const restoreOrRemove = "Restore the file, or remove its folder.";
 const restoreHint = "Restore the file, or remove the line and resume the run: its trial is asked again.";
 
 /** `isOwn`: this version wrote the journal, so a line with a valid checksum has the shape of a trial. */
-type LineReaders = { check: ReturnType<typeof createLineCheck>; texts: TextReader; isOwn: boolean };
+type LineReaders = { check: ReturnType<typeof createLineCheck>; isOwn: boolean };
 
-function parseLine(text: string, { check, texts, isOwn }: LineReaders, file: string, line: number): JournalLine {
+function parseLine(text: string, { check, isOwn }: LineReaders, file: string, line: number): JournalLine {
   let data: { seq?: unknown; sum?: unknown };
   try {
-    data = texts.parse(text);
-  } catch (thrown) {
-    const [message, hint] =
-      thrown instanceof MissingTextError
-        ? ["This line of the journal has a text of an earlier line, which is missing.", restoreHint]
-        : ["This line of the journal is not JSON.", "Remove the line, which was edited by hand, and resume the run."];
-    throw usageError(message, hint, { file, line });
+    data = Object(parseExactJson(text));
+  } catch {
+    const hint = "Remove the line, which was edited by hand, and resume the run.";
+    throw usageError("This line of the journal is not JSON.", hint, { file, line });
   }
   const fault = isTooDeep(text, data) ? "This line of the journal is nested too deeply." : check(text, data);
   if (fault !== undefined) throw usageError(fault, restoreHint, { file, line });

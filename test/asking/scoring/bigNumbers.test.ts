@@ -2,12 +2,11 @@ import { expect, it } from "vitest";
 import { readArguments } from "../../../src/evals/asking/protocols/protocol.ts";
 import { compileMatcher, noJudge } from "../../../src/evals/asking/scoring/matchers.ts";
 import { compileSchema } from "../../../src/evals/base/jsonSchema/validate.ts";
-import { type Json, type JsonObject, parseExactJson } from "../../../src/evals/base/types/json.ts";
+import { type Json, type JsonObject, parseExactJson, writeExactJson } from "../../../src/evals/base/types/json.ts";
 import { joinResult } from "../../../src/evals/base/types/tool.ts";
 import { parseJson } from "../../../src/evals/input/parsing/json.ts";
 import { parseYaml } from "../../../src/evals/input/parsing/yaml.ts";
 import { checkSuite } from "../../../src/evals/input/suites/validate.ts";
-import { TextReader, TextWriter } from "../../../src/evals/records/journal.ts";
 import { asciiJson, safeJson } from "../../../src/evals/reports/escape.ts";
 
 const right = "1234567890123456789";
@@ -53,9 +52,9 @@ it("it is the same in another notation", () => {
 });
 
 it("the record holds its digits", () => {
-  const line = new TextWriter().stringify({ arguments: parseExactJson(`{"id":${right}}`) });
+  const line = writeExactJson({ arguments: parseExactJson(`{"id":${right}}`) });
   expect(line).toBe(`{"arguments":{"id":${right}}}`);
-  expect(new TextReader().parse(line)).toEqual({ arguments: parseExactJson(`{"id":${right}}`) });
+  expect(parseExactJson(line)).toEqual({ arguments: parseExactJson(`{"id":${right}}`) });
 });
 
 it("a report and a result for a model show its digits", () => {
