@@ -358,7 +358,7 @@ describe("every page", () => {
       ...{ costUsd: "unknown", startedAt: nasty, ms: 1 },
     };
     const location = {
-      ...{ hash: nasty, expectedTools: [nasty], expectedCalls: [], file: nasty, line: 1 },
+      ...{ hash: nasty, expectedTools: [nasty], file: nasty, line: 1 },
       ...{ trials: 1, passRate: 1, maxTurns: 1 },
     };
     const manifest: RunManifest = {

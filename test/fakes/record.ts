@@ -31,7 +31,6 @@ export function aManifest(...cases: string[]): RunManifest {
           input: `do ${id}`,
           expected: "read",
           expectedTools: ["read"],
-          expectedCalls: [],
           toolset: "list",
           trials: 5,
           passRate: 0.8,

@@ -52,7 +52,6 @@ describe("the workspace of skill-creator", () => {
   const location = {
     hash: "h",
     expectedTools: [],
-    expectedCalls: [],
     toolset: "t",
     trials: 2,
     passRate: 0.8,

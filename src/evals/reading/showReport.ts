@@ -1,26 +1,13 @@
 import { hash } from "node:crypto";
 import { sumOf } from "../base/collections.ts";
-import { isJsonObject, type Json, type JsonObject, writeExactJson } from "../base/types/json.ts";
-import { readMatcher } from "../base/types/matcher.ts";
+import { type Json, writeExactJson } from "../base/types/json.ts";
 import type { ManifestCase } from "../base/types/run.ts";
 import { readQuery } from "../base/types/suite.ts";
 import { joinResult } from "../base/types/tool.ts";
 import type { Assertion, Call, Trial, Turn } from "../base/types/trial.ts";
 import { describeFailure, promptTokens } from "../experiments/results/tally.ts";
 import { describeListChange } from "../experiments/results/text.ts";
-import {
-  type Block,
-  type Fact,
-  facts,
-  heading,
-  type Inline,
-  makeColumns,
-  type Span,
-  type TableRow,
-  type Tone,
-  table,
-  text,
-} from "../reports/document.ts";
+import { type Block, type Fact, facts, heading, type Inline, type Span, type Tone, text } from "../reports/document.ts";
 import { count, duration, integer, money, some } from "../reports/format.ts";
 
 /** A trial with its case, and the tool names in the order shown. */
@@ -106,7 +93,7 @@ function transcript(group: Group): Block[] {
     heading(2, `${cell.case} · ${cell.model}${arm} · ${trials}: ${result}`, resultTone(trial)),
     facts(...trialFacts(group)),
     text(...quoteLines("User: ", readQuery(one, cell.trial))),
-    ...trial.turns.flatMap((turn, at) => showTurn(turn, at + 1, one, verdict?.checks ?? [])),
+    ...trial.turns.flatMap((turn, at) => showTurn(turn, at + 1)),
     ...(outcome.kind === "broken" ? [text([{ strong: "Broken: ", tone: "bad" }, verbatim(outcome.message)])] : []),
     ...listUnmet(verdict?.checks ?? []),
   ];
@@ -151,7 +138,7 @@ function quoteLines(label: Span, value: string, ...rest: readonly Span[]): Inlin
 }
 
 /** `number` counts from 1. */
-function showTurn(turn: Turn, number: number, one: ManifestCase, checks: readonly Assertion[]): Block[] {
+function showTurn(turn: Turn, number: number): Block[] {
   const { text: reply, calls, searches = [], listChange, stop, ms, usage } = turn;
   const changes = listChange ? describeListChange(listChange) : [];
   const label = { done: "Says: ", calls: "Says: ", refused: "Refuses: ", cut: "Is cut off: " }[stop];
@@ -165,60 +152,24 @@ function showTurn(turn: Turn, number: number, one: ManifestCase, checks: readonl
         return ["Searches: ", verbatim(asked), " -> ", { code: some(found, 5), max: 300 }];
       }),
     ),
-    ...calls.flatMap((call) => showCall(call, one, checks)),
+    ...calls.map(showCall),
   ];
 }
 
-/** A call as the model made it; for one through a dispatcher, the inner call, which is scored, on a line of its own. */
-function showCall(call: Call, { expectedCalls = [] }: ManifestCase, checks: readonly Assertion[]): Block[] {
-  const { argumentsText, execution, role, inner } = call;
+/** A call as the model made it; of one through a dispatcher also the inner call, which is scored. */
+function showCall({ tool, arguments: args, argumentsText, execution, role, inner }: Call): Block {
   const label = role === undefined ? "Calls: " : `Calls (${role}): `;
-  const made: Inline = [label, { code: call.tool }, " ", verbatim(writeArguments(call.arguments, argumentsText))];
-  const { tool, arguments: args } = inner ?? call;
-  const expected = role === undefined ? expectedCalls.find(({ tools }) => tools.includes(tool))?.args : undefined;
-  const rows = expected && isJsonObject(args) ? compareArguments(expected, args, checks) : [];
-  const scored: Inline[] = inner ? [["Inner call: ", { code: tool }, " ", verbatim(writeArguments(args))]] : [];
-  if (rows.length === 0) return [text(made, ...scored, ...showResult(execution))];
-  const columns = makeColumns(["text", ""], ["name", "argument"], ["text", "expected", "actual"]);
-  const title: Inline[] = inner ? [made, ["Inner call: ", { code: tool }]] : [[label, { code: tool }]];
-  return [text(...title), table("argument", columns, rows, { max: 40 }), text(...showResult(execution))];
+  return text(
+    [label, { code: tool }, " ", verbatim(writeArguments(args, argumentsText))],
+    ...(inner ? [["Inner call: ", { code: inner.tool }, " ", verbatim(writeArguments(inner.arguments))]] : []),
+    ...showResult(execution),
+  );
 }
 
 const writeArguments = (args: Json | undefined, given = ""): string =>
   args === undefined ? given : writeExactJson(args);
 
 const checkMarks = { yes: "good", no: "bad", unknown: "open" } as const;
-
-/** Expected and given arguments side by side; `~` marks an argument without an expectation. */
-function compareArguments(expected: JsonObject, given: JsonObject, checks: readonly Assertion[]): TableRow[] {
-  const names = [...new Set([...Object.keys(expected), ...Object.keys(given)])];
-  return names.map((name): TableRow => {
-    const [wanted, got] = [own(expected, name), own(given, name)];
-    const ends = [`args.${name}`, `args[${JSON.stringify(name)}]`];
-    const check = checks.find(({ what }) => ends.some((end) => what.endsWith(end)));
-    const mark = check ? { mark: checkMarks[check.met] } : "";
-    const cells = [
-      wanted === undefined ? "~" : mark,
-      name,
-      { code: describeExpected(wanted), max: 300 },
-      { code: describeValue(got), max: 300 },
-    ];
-    return { cells, ...(check?.met === "no" && { tone: "bad" as const }) };
-  });
-}
-
-const own = (object: JsonObject, name: string): Json | undefined =>
-  Object.hasOwn(object, name) ? object[name] : undefined;
-const describeValue = (value: Json | undefined) => (value === undefined ? "(absent)" : writeExactJson(value));
-
-function describeExpected(value: Json | undefined): string {
-  if (value === undefined) return "(not named)";
-  const read = readMatcher(value);
-  if (read.kind !== "matcher") return writeExactJson(value);
-  return Object.entries(read.operands)
-    .map(([key, operand]) => `${key} ${writeExactJson(operand)}`)
-    .join(", ");
-}
 
 function showResult(execution: Call["execution"]): Inline[] {
   if (execution?.status !== "executed") return [["Not executed: ", execution?.reason ?? "no result is on the record"]];

@@ -153,9 +153,6 @@ export const runManifestSchema = z.object({
             .describe("what it says in turn: trial t asks the t-th, and so on"),
           expected: z.string().describe("the label of the expectation in the confusion table"),
           expectedTools: z.array(z.string()).describe("tools that the expectation names"),
-          expectedCalls: z
-            .array(z.object({ tools: z.array(z.string()), args: jsonObjectSchema.optional() }))
-            .describe("any of the tools, with these arguments or matchers"),
           skills: aboutSkillsSchema.optional(),
           server: z
             .string()

@@ -7,7 +7,7 @@ import { allDefinitions } from "../../base/types/exposure.ts";
 import type { JsonObject } from "../../base/types/json.ts";
 import type { AskedModel } from "../../base/types/model.ts";
 import type { Experiment, RunManifest } from "../../base/types/run.ts";
-import { asksModel, listCaseCalls, type Suite } from "../../base/types/suite.ts";
+import { asksModel, type Suite } from "../../base/types/suite.ts";
 import { newNonce, newRunId } from "../../records/record.ts";
 import { distractorsArm } from "../workspace/arms.ts";
 import { version } from "../workspace/version.ts";
@@ -121,7 +121,6 @@ function describeCase({ case: one, toolset, owner }: PlannedCase): RunManifest["
     ...(one.paraphrases && { paraphrases: [...one.paraphrases] }),
     expected: labelCase(one),
     expectedTools: [...listExpectedTools(one)],
-    expectedCalls: listCaseCalls(one).map(({ tools, args }) => ({ tools: [...tools], ...(args && { args }) })),
     ...(readSkillExpectation(one.expect) && { skills: readSkillExpectation(one.expect) }),
     ...(owner !== undefined && { server: owner }),
     toolset: toolset.hash,

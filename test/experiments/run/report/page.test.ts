@@ -9,7 +9,6 @@ import { manifest as sample } from "../../../reports/samples.ts";
 const location = {
   hash: "h",
   expectedTools: ["read"],
-  expectedCalls: [],
   toolset: "t",
   trials: 5,
   passRate: 0.8,
