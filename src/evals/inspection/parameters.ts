@@ -50,7 +50,7 @@ export function listParameters(inputSchema: JsonObject): ReadonlyMap<string, Jso
 }
 
 /** The parameters of an inputSchema that have a default, with the default. */
-export function listDefaults(inputSchema: JsonObject): JsonObject {
+function listDefaults(inputSchema: JsonObject): JsonObject {
   return Object.fromEntries(
     [...listParameters(inputSchema)].flatMap(([name, schema]) =>
       isJsonObject(schema) && schema.default !== undefined ? [[name, schema.default]] : [],

@@ -9,7 +9,7 @@ const finding: ProbeFinding = {
   ...{ rule: "refuses-wrong-type", severity: "error", parameters: ["count", "tags"] },
   location: { server: "files", tool: "get_total" },
   message: 'A call with a value of the wrong type succeeds: "7".',
-  calls: [{ tool: "get_total", arguments: { count: "7" } }],
+  call: { tool: "get_total", arguments: { count: "7" } },
   evidence: ['Call: get_total {"count":"7"}', 'Result: "ok\u001b[2J\u202e"'],
   ...{ times: 4, reproduced: "yes" },
   fix: "Validate the arguments against the inputSchema first.",
@@ -24,7 +24,7 @@ const again: ProbeFinding = {
     parameters: [],
     message: "The result is an empty text.",
   },
-  ...{ calls: [{ tool: "get_page", arguments: { text: "x".repeat(400) } }], times: 1, reproduced: "no" },
+  ...{ call: { tool: "get_page", arguments: { text: "x".repeat(400) } }, times: 1, reproduced: "no" },
   evidence: [`Call: get_page {"text":"${"x".repeat(400)}"}`, 'Result: ""'],
 };
 const row = {
@@ -32,7 +32,7 @@ const row = {
   calls: 12,
   ok: ["survives"],
   found: ["refuses-wrong-type"],
-  notProbed: ["repeats"],
+  notProbed: ["not-empty"],
   notes: [],
 };
 
@@ -48,7 +48,7 @@ const report: ProbeReport = {
           calls: 18,
           ok: ["survives"],
           found: [],
-          notProbed: ["repeats"],
+          notProbed: ["not-empty"],
           notes: ["no call with valid input succeeded"],
         },
         { tool: "(unknown tool)", calls: 1, ok: ["survives"], found: [], notProbed: [], notes: [] },
@@ -61,7 +61,7 @@ const report: ProbeReport = {
   counts: { error: 1, warning: 0, info: 1 },
   rules: [
     { id: "survives", severity: "error", why: "w", docs: "d" },
-    { id: "repeats", severity: "error", why: "w", docs: "d" },
+    { id: "not-empty", severity: "error", why: "w", docs: "d" },
   ],
   ...{ failOn: "warning", stopped: false, ok: false, exitCode: 1 },
 };

@@ -6,15 +6,15 @@ import { EvalsError, type ExitCode, exitCodes, type Problem, usageError } from "
 import { matchesPattern, type Profile, type Settings, type Severity } from "../../base/types/finding.ts";
 import { defaultPolicy, type ExecutionPolicy, isWithin } from "../../base/types/flagValues.ts";
 import { askConsent, type Io, isCi } from "../../base/types/io.ts";
-import { canonicalJson, isJsonObject, type JsonObject, parseJsonText } from "../../base/types/json.ts";
+import { isJsonObject, type JsonObject, parseJsonText } from "../../base/types/json.ts";
 import { isCallable, type OfferedTool } from "../../base/types/tool.ts";
 import { isUnavailable, suggestDoctor } from "../../experiments/workspace/cases.ts";
 import { count, some } from "../../reports/format.ts";
 import { openSource, type Source } from "../../servers/source.ts";
 import { decideExitCode, type FormOptions, mergeSettings, printFindings, readSettings } from "../findings.ts";
-import { listAlternatives, listDefaults } from "../parameters.ts";
+import { listAlternatives } from "../parameters.ts";
 import { forEachTarget, resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
-import { omitDefaults, planProbes, probeUnknownTool, repeatCall } from "./plan/plan.ts";
+import { planProbes, probeUnknownTool } from "./plan/plan.ts";
 import type { Probe, ProbedTool } from "./plan/probe.ts";
 import { checkRules, toolRules, unknownToolRules } from "./plan/rules.ts";
 import { type ProbeCall, type ProbeReport, probeDocument, type ServerReport, unknownToolRow } from "./report.ts";
@@ -165,7 +165,7 @@ async function askForConsent(opened: readonly Opened[], { yes }: ProbeOptions, i
   const planned = opened.flatMap((one) => (one.planned && listCalled(one.planned).length > 0 ? one.planned : []));
   for (const one of planned) {
     const names = listCalled(one);
-    const calls = sumOf(one.plan, ({ probes }) => sumOf(probes, (probe) => probe.calls(probe.base).length));
+    const calls = sumOf(one.plan, ({ probes }) => probes.length);
     const all = `${count(calls, "call")} of ${count(names.length, "tool")} (${some(names, 20)})`;
     const more = `at most ${maxRepeats} more for each finding`;
     io.err(printableLines(`Probing ${one.report.server}: ${all}, and ${more}.`));
@@ -226,9 +226,8 @@ function makeReport(probed: readonly Probed[], seed: number, options: ProbeOptio
 }
 
 /**
- * Makes the calls of `--call` in order, and adds answers and findings to the report. Calls that form one probe (the same
- * call twice, defaults given and omitted) are checked as such. Whoever writes a call permits it. Throws EvalsError for one
- * that is malformed.
+ * Makes the calls of `--call` in order, and adds answers and findings to the report. Whoever writes a call permits it. Throws
+ * EvalsError for one that is malformed.
  */
 async function makeCalls(
   texts: readonly string[],
@@ -237,14 +236,11 @@ async function makeCalls(
   { session, target, signal }: Probing,
 ): Promise<void> {
   const found = new Set<string>();
-  const calls = texts.map(parseCall);
-  for (let [first] = calls; first; [first] = calls) {
-    const { tool, probe } = planCalls(first, calls, tools);
-    calls.splice(0, probe.calls(probe.base).length);
+  for (const call of texts.map(parseCall)) {
+    const { tool, probe } = planCall(call, tools);
     const seen = await makeProbe(session, probe, tool);
     if (signal.aborted) return;
-    for (const [at, answer] of seen.answers.entries())
-      report.answers.push({ tool: tool.name, arguments: seen.calls[at] ?? {}, result: describeAnswer(answer) });
+    report.answers.push({ ...call, result: describeAnswer(seen.answer) });
     for (const { rule, result } of checkRules(seen)) {
       const key = JSON.stringify([rule.id, tool.name]);
       const isOff = judgeRule(rule, tool.name, target).level === "off";
@@ -262,20 +258,15 @@ function parseCall(text: string): ProbeCall {
   throw usageError(`--call ${text} is not a call.`, `Write it as --call '{"tool": "echo", "arguments": {}}'.`);
 }
 
-/** The probe that the first calls form. An unlisted tool is called too, to check how the server refuses it. */
-function planCalls(first: ProbeCall, calls: readonly ProbeCall[], tools: readonly OfferedTool[]) {
-  const { tool: name, arguments: base } = first;
+/** The probe that a call is. An unlisted tool is called too, to check how the server refuses it. */
+function planCall({ tool: name, arguments: base }: ProbeCall, tools: readonly OfferedTool[]) {
   const listed = tools.find((one) => one.name === name);
   if (!listed) return { tool: makeUnknownTool(name), probe: { ...probeUnknownTool(), base } };
   const compiled = compileTool(listed);
   // Without a schema that compiles, all arguments count as valid.
   const tool = typeof compiled === "string" ? makeUnknownTool(name) : compiled;
-  const single: Probe = { ...classifyArguments(tool, base), base, calls: (now) => [now] };
-  const several = [repeatCall(base), omitDefaults(tool, listDefaults(tool.inputSchema), base)].find((probe) => {
-    const wanted = probe.calls(base).map((args) => ({ tool: name, arguments: args }));
-    return wanted.length > 1 && canonicalJson(wanted) === canonicalJson(calls.slice(0, wanted.length));
-  });
-  return { tool, probe: several ?? single };
+  const probe: Probe = { ...classifyArguments(tool, base), base, args: (now) => now };
+  return { tool, probe };
 }
 
 function classifyArguments({ allows, inputSchema }: ProbedTool, args: JsonObject): Pick<Probe, "kind" | "parameter"> {

@@ -12,13 +12,13 @@ const texts = z.array(z.string());
 const probeCallSchema = z.object({ tool: z.string(), arguments: jsonObjectSchema });
 export type ProbeCall = z.infer<typeof probeCallSchema>;
 
-/** A violation of a rule. Its evidence are the smallest calls that reproduce it and their results. */
+/** A violation of a rule. Its evidence are the smallest call that reproduces it and its result. */
 const probeFindingSchema = findingSchema.extend({
   parameters: texts.describe("the parameters concerned, for invalid input"),
-  calls: z.array(probeCallSchema).describe("the smallest ones, in order; the last one shows it"),
+  call: probeCallSchema.describe("the smallest one that shows it"),
   times: number.describe("the number of probes that found it"),
-  reproduced: z.enum(["yes", "no", "not tried"]).describe("whether the same calls had the same result when made again"),
-  command: z.string().describe("makes these calls again"),
+  reproduced: z.enum(["yes", "no", "not tried"]).describe("whether the same call had the same result when made again"),
+  command: z.string().describe("makes this call again"),
 });
 export type ProbeFinding = z.infer<typeof probeFindingSchema>;
 
@@ -98,7 +98,7 @@ function describeNext({ counts, stopped, problems, seed }: ProbeReport): string 
 function serverBlocks(one: ServerReport): Block[] {
   const { tools, skipped, findings, answers } = one;
   const calls = answers.map(({ result, ...call }) => {
-    return { text: { code: formatCalls([call]), max: maxLength }, items: [`-> ${result}`] };
+    return { text: { code: formatCall(call), max: maxLength }, items: [`-> ${result}`] };
   });
   return [
     heading(3, headline(one)),
@@ -149,7 +149,5 @@ function showFinding(finding: ProbeFinding) {
   return findingItem({ ...finding, message }, { title: `${rule} · ${subject}` });
 }
 
-/** Calls on one line. */
-export function formatCalls(calls: readonly ProbeCall[]): string {
-  return calls.map((call) => `${call.tool} ${JSON.stringify(call.arguments)}`).join(", then ");
-}
+/** A call on one line. */
+export const formatCall = (call: ProbeCall): string => `${call.tool} ${JSON.stringify(call.arguments)}`;

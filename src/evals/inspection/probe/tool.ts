@@ -14,7 +14,7 @@ import {
   type ProbeRule,
 } from "./plan/probe.ts";
 import { checkRules, getResult, isFailure, toolRules, unknownToolRules } from "./plan/rules.ts";
-import { formatCalls, type ProbeFinding, type ServerReport, unknownToolRow } from "./report.ts";
+import { formatCall, type ProbeFinding, type ServerReport, unknownToolRow } from "./report.ts";
 
 /** Calls a server, one call at a time, and restarts it when it has ended. Closing the source closes it too. */
 export class ProbeSession {
@@ -49,27 +49,20 @@ export class ProbeSession {
   }
 }
 
-/** Makes the calls of a probe, until one breaks. */
+/** Makes the call of a probe. */
 export async function makeProbe(session: ProbeSession, probe: Probe, tool: ProbedTool): Promise<ProbeObservation> {
-  const calls = probe.calls(probe.base);
-  const answers: ProbeAnswer[] = [];
-  for (const args of calls) {
-    const answer = await session.call(tool.name, args);
-    answers.push(answer);
-    if (answer.outcome.kind === "broken") break;
-  }
-  return { tool, probe, calls, answers };
+  const args = probe.args(probe.base);
+  return { tool, probe, args, answer: await session.call(tool.name, args) };
 }
 
 /** Compiles the schemas of a listed tool. Returns the reason if its inputSchema cannot be compiled. */
-export function compileTool({ name, inputSchema, outputSchema, annotations }: Tool): ProbedTool | string {
+export function compileTool({ name, inputSchema, outputSchema }: Tool): ProbedTool | string {
   const input = compileSchema(inputSchema);
   if (typeof input === "string") return `its inputSchema cannot be compiled: ${input}`;
   const output = outputSchema && compileSchema(outputSchema);
   return {
     name,
     inputSchema,
-    readOnly: annotations?.readOnlyHint === true,
     allows: (args) => input(args, "arguments").kind === "valid",
     ...(typeof output === "function" && {
       outputFault(structured) {
@@ -82,7 +75,7 @@ export function compileTool({ name, inputSchema, outputSchema, annotations }: To
 
 /** A tool that the server does not list, as one without parameters. */
 export function makeUnknownTool(name: string): ProbedTool {
-  return { name, inputSchema: {}, readOnly: false, allows: () => true };
+  return { name, inputSchema: {}, allows: () => true };
 }
 
 /** The name of the server, the words that name it on a command line that repeats calls, and the settings of rules. */
@@ -121,8 +114,9 @@ export async function probeTool(planned: PlannedTool, report: ServerReport, prob
       }
       const seen = await makeProbe(session, probe, tool);
       if (signal.aborted) return;
-      if (seen.answers.at(-1)?.outcome.kind === "broken") broken += 1;
-      hasSucceeded ||= seen.answers.flatMap((answer) => getResult(answer) ?? []).some((result) => !isFailure(result));
+      if (seen.answer.outcome.kind === "broken") broken += 1;
+      const answered = getResult(seen.answer);
+      hasSucceeded ||= answered !== undefined && !isFailure(answered);
       for (const { rule, result } of checkRules(seen)) {
         if (result === "ok") passed.add(rule.id);
         if (typeof result !== "string") await addFinding(findings, rule, result.violation, seen, probing);
@@ -166,7 +160,7 @@ async function addFinding(
 /** The maximum number of calls to reproduce one finding; a call that times out counts as ten. */
 export const maxRepeats = 20;
 
-/** Repeats a probe on a restarted server, then single calls and fewer arguments, to find the smallest calls. */
+/** Repeats a probe on a restarted server, then with fewer arguments, to find the smallest call. */
 async function reproduce(rule: ProbeRule, message: string, seen: ProbeObservation, probing: Probing) {
   const { session, target, signal } = probing;
   const { tool, probe } = seen;
@@ -175,8 +169,8 @@ async function reproduce(rule: ProbeRule, message: string, seen: ProbeObservatio
   const isRepeated = async (candidate: Probe): Promise<boolean> => {
     if (left <= 0 || signal.aborted) return false;
     const repeated = await makeProbe(session, candidate, tool);
-    for (const { outcome } of repeated.answers)
-      left -= outcome.kind === "broken" && outcome.stage === "timeout" ? 10 : 1;
+    const { outcome } = repeated.answer;
+    left -= outcome.kind === "broken" && outcome.stage === "timeout" ? 10 : 1;
     const result = rule.check(repeated);
     if (signal.aborted || typeof result === "string") return false;
     smallest = { message: result.violation, seen: repeated };
@@ -184,9 +178,6 @@ async function reproduce(rule: ProbeRule, message: string, seen: ProbeObservatio
   };
   await session.stop();
   if (!(await isRepeated(probe))) return makeFinding(rule, message, seen, target, signal.aborted ? "not tried" : "no");
-  const calls = probe.calls(probe.base);
-  for (const base of calls.length > 1 ? calls : [])
-    if (await isRepeated({ kind: "valid", base, calls: (now) => [now] })) break;
   const tested = probe.kind === "boundary" ? undefined : probe.parameter;
   for (const name of Object.keys(probe.base)) {
     const { base, ...same } = smallest.seen.probe;
@@ -205,12 +196,12 @@ function listParameters({ kind, parameter }: Probe): string[] {
 export function makeFinding(
   rule: ProbeRule,
   message: string,
-  { tool, probe, calls, answers }: ProbeObservation,
+  { tool, probe, args, answer }: ProbeObservation,
   target: ProbeTarget,
   reproduced: ProbeFinding["reproduced"],
 ): ProbeFinding {
   const { level, reason } = judgeRule(rule, tool.name, target);
-  const made = calls.slice(0, answers.length).map((args) => ({ tool: tool.name, arguments: args }));
+  const call = { tool: tool.name, arguments: args };
   return {
     rule: rule.id,
     severity: level === "off" ? rule.severity : level,
@@ -218,12 +209,12 @@ export function makeFinding(
     fix: rule.fix,
     location: { server: target.name, tool: tool.name },
     ...(reason !== undefined && { suppressed: reason }),
-    evidence: [`Call: ${shortenText(formatCalls(made))}`, `Result: ${answers.map(describeAnswer).join(", then ")}`],
+    evidence: [`Call: ${shortenText(formatCall(call))}`, `Result: ${describeAnswer(answer)}`],
     parameters: listParameters(probe),
-    calls: made,
+    call,
     times: 1,
     reproduced,
-    command: ["evals probe", target.flags, ...made.map((call) => callFlag(call.tool, call.arguments))].join(" "),
+    command: `evals probe ${target.flags} ${callFlag(call.tool, call.arguments)}`,
   };
 }
 

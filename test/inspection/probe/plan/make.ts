@@ -18,7 +18,7 @@ export function probed(
   const { outputSchema, ...rest } = more;
   const output = outputSchema && compileSchema(outputSchema);
   return {
-    ...{ name: "act", inputSchema, readOnly: true },
+    ...{ name: "act", inputSchema },
     allows: (args) => input(args, "arguments").kind === "valid",
     ...(typeof output === "function" && {
       outputFault: (value) => {
@@ -54,13 +54,12 @@ export const broken = (stage: "server" | "timeout", alive: boolean): ProbeAnswer
 /** A probe of a kind that was answered so. */
 export function seen(
   kind: ProbeKind,
-  answers: readonly ProbeAnswer[],
+  answer: ProbeAnswer,
   {
     tool = probed({ type: "object" }),
     parameter,
     args = {},
   }: { tool?: ProbedTool; parameter?: string; args?: JsonObject } = {},
 ): ProbeObservation {
-  const calls = answers.map(() => args);
-  return { tool, probe: { kind, base: args, calls: () => calls, ...(parameter && { parameter }) }, calls, answers };
+  return { tool, probe: { kind, base: args, args: () => args, ...(parameter && { parameter }) }, args, answer };
 }

@@ -13,14 +13,12 @@ const found = (observation: ProbeObservation) =>
 const ok = (observation: ProbeObservation) =>
   checkRules(observation).flatMap(({ rule, result }) => (result === "ok" ? [rule.id] : []));
 
-const valid = (call: Parameters<typeof seen>[1][number], changes?: Parameters<typeof seen>[2]) =>
-  seen("valid", [call], changes);
+const valid = (call: Parameters<typeof seen>[1], changes?: Parameters<typeof seen>[2]) => seen("valid", call, changes);
 const unstructured = (why: string) => ({ "failure-structured": `The failure is not a structured outcome: ${why}` });
 
 const structured = { success: false, error: "There is no file x.", retry_hint: "List the files first." };
 const total = { type: "object", properties: { total: { type: "number" } }, required: ["total"] };
 const adding = probed({ type: "object" }, { outputSchema: total });
-const unsure = probed({ type: "object" }, { readOnly: false });
 const image = { type: "image", mimeType: "image/png", bytes: 3 };
 
 const cases: [string, ProbeObservation, Record<string, string>][] = [
@@ -60,7 +58,7 @@ const cases: [string, ProbeObservation, Record<string, string>][] = [
   [
     "the structured failure in structured content only",
     valid(failure("failed: see structured", { structuredContent: structured })),
-    { "mirrored-as-text": "The text does not contain the structured content." },
+    {},
   ],
   [
     "a code in lower case, an empty hint",
@@ -78,20 +76,20 @@ const cases: [string, ProbeObservation, Record<string, string>][] = [
     unstructured("success must be false; retry_hint is missing: expected text."),
   ],
   ["a method that is not supported", valid(failure("MCP error -32601: act needs a task")), {}],
-  ["a plain refusal", seen("missing", [failure("MCP error -32602: text is required")], { parameter: "text" }), {}],
+  ["a plain refusal", seen("missing", failure("MCP error -32602: text is required"), { parameter: "text" }), {}],
   [
     "a refusal that means to be structured",
-    seen("missing", [failure({ success: false, error: "text is required" })], { parameter: "text" }),
+    seen("missing", failure({ success: false, error: "text is required" }), { parameter: "text" }),
     unstructured("retry_hint is missing: expected text."),
   ],
   [
     "a missing parameter that is not missed",
-    seen("missing", [result("done")]),
+    seen("missing", result("done")),
     { "refuses-missing": "A call without a required parameter succeeds." },
   ],
   [
     "a wrong type that is taken",
-    seen("wrong type", [result("done")], { parameter: "n", args: { n: "7" } }),
+    seen("wrong type", result("done"), { parameter: "n", args: { n: "7" } }),
     { "refuses-wrong-type": 'A call with a value of the wrong type succeeds: "7".' },
   ],
   [
@@ -108,30 +106,6 @@ const cases: [string, ProbeObservation, Record<string, string>][] = [
     { "output-schema": "The structured content violates the outputSchema: there is none." },
   ],
   ["a failure, which needs no outputSchema", valid(failure(structured), { tool: adding }), {}],
-  [
-    "structured content paraphrased in the text",
-    valid(result("It is 12.5 degrees in Bonn.", { structuredContent: { degrees: 12.5, at: { city: "Bonn" } } })),
-    {},
-  ],
-  ["empty structured content", valid(result("", { structuredContent: { content: "" } })), {}],
-  ["a mirrored text of two lines", valid(result({ a: 'x\n"y"' }, { structuredContent: { a: 'x\n"y"' } })), {}],
-  ["twice the same", seen("repeat", [result("done"), result("done")]), {}],
-  [
-    "twice, and a failure the second time",
-    seen("repeat", [result("done"), failure(structured)]),
-    { repeats: "The same call fails the second time." },
-  ],
-  ["twice a failure", seen("repeat", [failure(structured), failure(structured)]), {}],
-  [
-    "defaults that are needed",
-    seen("defaults", [result("page 1"), failure(structured)]),
-    {
-      "defaults-work":
-        "The call fails without the parameters that have defaults, but succeeds with the defaults given.",
-    },
-  ],
-  ["defaults of a call that fails anyway", seen("defaults", [failure(structured), failure(structured)]), {}],
-  ["defaults left out once, of a tool that writes", seen("defaults", [failure(structured)], { tool: unsure }), {}],
 ];
 
 const uninformative = [
@@ -167,14 +141,13 @@ describe("what is found", () => {
   it("applies only rules that fit what was seen", () => {
     expect(ok(valid(result("done")))).toEqual(["answers-in-time", "survives", "well-formed", "not-empty"]);
     expect(ok(valid(broken("server", false)))).toEqual([]);
-    expect(ok(seen("repeat", [result("done")]))).not.toContain("repeats");
   });
 });
 
 describe("a call of an unknown tool", () => {
   const tool = { ...probed({}), name: "nope" };
   const refuse = (message: string) =>
-    found(seen("unknown tool", [{ alive: true, outcome: { kind: "unknown-tool", message } }], { tool }));
+    found(seen("unknown tool", { alive: true, outcome: { kind: "unknown-tool", message } }, { tool }));
   const finding = (message: string, form: string) => ({
     "unknown-tool-message": `The error has ${form}: ${JSON.stringify(message)}.`,
   });
@@ -189,11 +162,11 @@ describe("a call of an unknown tool", () => {
       finding("Tool nope not found", "the form of McpServer"),
     );
     expect(refuse("Unknown tool: other")).toEqual(finding("Unknown tool: other", "another form"));
-    expect(found(seen("unknown tool", [failure("what?")], { tool }))).toEqual(finding("what?", "another form"));
+    expect(found(seen("unknown tool", failure("what?"), { tool }))).toEqual(finding("what?", "another form"));
   });
 
   it("must not succeed", () => {
-    expect(found(seen("unknown tool", [result("done")], { tool }))).toEqual({
+    expect(found(seen("unknown tool", result("done"), { tool }))).toEqual({
       "unknown-tool-refused": "A call of a tool that is not listed succeeds.",
     });
   });

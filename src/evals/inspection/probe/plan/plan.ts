@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { getNumber } from "../../../base/jsonSchema/keywords.ts";
 import { limitTime } from "../../../base/limitTime.ts";
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../../../base/types/json.ts";
-import { listAlternatives, listDefaults, listParameters } from "../../parameters.ts";
+import { listAlternatives, listParameters } from "../../parameters.ts";
 import { isSameProbe, type Probe, type ProbedTool, type ProbeKind } from "./probe.ts";
 
 const attemptsPerInput = 20;
@@ -12,18 +12,17 @@ const attemptsPerInput = 20;
  * @param runs the maximum per kind of probe, and for kinds that test a parameter, per parameter
  */
 export function planProbes(tool: ProbedTool, { seed, runs }: { seed: number; runs: number }): Probe[] {
-  const { inputSchema, allows, readOnly } = tool;
+  const { inputSchema, allows } = tool;
   const samples = sample(generateValues(inputSchema, inputSchema), seed, attemptsPerInput * (runs + 1));
   const inputs = deduplicate([{}, ...samples]).filter((one): one is JsonObject => isJsonObject(one) && allows(one));
   const rated = inputs.map((input) => ({ input, complexity: rateComplexity(input) }));
   const base = rated.sort((a, b) => a.complexity - b.complexity)[0]?.input;
   if (base === undefined) return [];
   const simple = deduplicate([base, ...inputs]).slice(0, runs) as JsonObject[];
-  const defaults = listDefaults(inputSchema);
   const ofParameters = [...listParameters(inputSchema)].flatMap(([parameter, schema]): Probe[][] => [
-    [{ kind: "missing", parameter, base, calls: ({ [parameter]: _, ...rest }) => [rest] }],
+    [{ kind: "missing", parameter, base, args: ({ [parameter]: _, ...rest }) => rest }],
     listWrongTypes(schema, inputSchema).map((value) => {
-      return { kind: "wrong type", parameter, base, calls: (now) => [{ ...now, [parameter]: value }] };
+      return { kind: "wrong type", parameter, base, args: (now) => ({ ...now, [parameter]: value }) };
     }),
     listBoundaries(schema, inputSchema, seed).map((value) => {
       return { ...probeBase("boundary", { ...base, [parameter]: value }), parameter };
@@ -31,16 +30,13 @@ export function planProbes(tool: ProbedTool, { seed, runs }: { seed: number; run
   ]);
   const isSound = (probe: Probe) => isSameProbe(tool, probe, probe.base);
   return dropRepeated([
-    // The repeat comes first, because after a valid probe of the same call both of its calls would be repeats.
-    ...(readOnly ? [repeatCall(base)] : []),
-    ...simple.slice(readOnly ? 1 : 0).map((one) => probeBase("valid", one)),
-    ...(Object.keys(defaults).length > 0 ? [omitDefaults(tool, defaults, base)].filter(isSound) : []),
+    ...simple.map((one) => probeBase("valid", one)),
     ...ofParameters.flatMap((probes) => probes.filter(isSound).slice(0, runs)),
   ]);
 }
 
 function probeBase(kind: ProbeKind, base: JsonObject): Probe {
-  return { kind, base, calls: (now) => [now] };
+  return { kind, base, args: (now) => now };
 }
 
 /** A call of a tool that the server does not list. */
@@ -48,24 +44,10 @@ export function probeUnknownTool(): Probe {
   return probeBase("unknown tool", {});
 }
 
-/** The same call twice. */
-export function repeatCall(base: JsonObject): Probe {
-  return { kind: "repeat", base, calls: (now) => [now, now] };
-}
-
-/** A call without the parameters that have defaults. For a read-only tool it follows a call with the defaults given. */
-export function omitDefaults({ readOnly }: ProbedTool, defaults: JsonObject, base: JsonObject): Probe {
-  const calls = (now: JsonObject) => {
-    const omitted = Object.fromEntries(Object.entries(now).filter(([name]) => !Object.hasOwn(defaults, name)));
-    return [...(readOnly ? [{ ...omitted, ...defaults }] : []), omitted];
-  };
-  return { kind: "defaults", base, calls };
-}
-
 function dropRepeated(probes: readonly Probe[]): Probe[] {
   const seen = new Set<string>();
-  return probes.filter(({ base, calls }) => {
-    const key = canonicalJson([...calls(base)]);
+  return probes.filter(({ base, args }) => {
+    const key = canonicalJson(args(base));
     return !seen.has(key) && seen.add(key);
   });
 }

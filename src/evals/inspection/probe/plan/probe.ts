@@ -3,12 +3,11 @@ import type { JsonObject } from "../../../base/types/json.ts";
 import type { CallOutcome } from "../../../base/types/tool.ts";
 
 /** What a probe tests. All kinds except `missing` and `wrong type` have arguments that match the inputSchema. */
-export type ProbeKind = "valid" | "boundary" | "defaults" | "repeat" | "missing" | "wrong type" | "unknown tool";
+export type ProbeKind = "valid" | "boundary" | "missing" | "wrong type" | "unknown tool";
 
 export type ProbedTool = {
   readonly name: string;
   readonly inputSchema: JsonObject;
-  readonly readOnly: boolean;
   /** Whether arguments match the inputSchema. */
   allows(args: JsonObject): boolean;
   /** How structured content violates the outputSchema; absent without an outputSchema that compiles. */
@@ -21,19 +20,19 @@ export type Probe = {
   /** The parameter under test. Shrinking keeps its value in the base, except for boundaries. */
   readonly parameter?: string;
   readonly base: JsonObject;
-  /** The arguments of the calls to make, in order. */
-  calls(base: JsonObject): readonly JsonObject[];
+  /** The arguments of its call. */
+  args(base: JsonObject): JsonObject;
 };
 
 /** The outcome of one call, and whether the server was still running afterwards. */
 export type ProbeAnswer = { readonly outcome: CallOutcome; readonly alive: boolean };
 
-/** A probe that was made. No call follows a broken one, so there may be fewer answers than calls. */
+/** A probe that was made. */
 export type ProbeObservation = {
   readonly tool: ProbedTool;
   readonly probe: Probe;
-  readonly calls: readonly JsonObject[];
-  readonly answers: readonly ProbeAnswer[];
+  readonly args: JsonObject;
+  readonly answer: ProbeAnswer;
 };
 
 /** `violation` is a sentence for a report. */
@@ -46,8 +45,8 @@ export type ProbeRule = Pick<RuleInfo, "id" | "severity" | "profile" | "why" | "
   check(observation: ProbeObservation): RuleResult;
 };
 
-/** Whether a probe with this base is still the same test: the base is valid, and the calls are valid or not as intended. */
-export function isSameProbe({ allows }: ProbedTool, { kind, calls }: Probe, base: JsonObject): boolean {
+/** Whether a probe with this base is still the same test: the base is valid, and the call is valid or not as intended. */
+export function isSameProbe({ allows }: ProbedTool, { kind, args }: Probe, base: JsonObject): boolean {
   const isInvalid = kind === "missing" || kind === "wrong type";
-  return allows(base) && calls(base).every((args) => allows(args) !== isInvalid);
+  return allows(base) && allows(args(base)) !== isInvalid;
 }

@@ -2,14 +2,14 @@ import * as z from "zod";
 import { parseWords } from "../../../base/collections.ts";
 import { showJson } from "../../../base/text/text.ts";
 import { formatIssues } from "../../../base/types/errors.ts";
-import { isJsonObject, isMarked, type Json, parseJsonText, writeExactJson } from "../../../base/types/json.ts";
+import { isJsonObject, type Json, parseJsonText } from "../../../base/types/json.ts";
 import { joinText, type ToolResult } from "../../../base/types/tool.ts";
 import { asksToWait } from "../../parameters.ts";
 import type { ProbeAnswer, ProbeObservation, ProbeRule, RuleResult } from "./probe.ts";
 
 /** The result of a call; undefined if the call broke or the tool is unknown. */
-export function getResult(answer: ProbeAnswer | undefined): ToolResult | undefined {
-  return answer?.outcome.kind === "result" ? answer.outcome.result : undefined;
+export function getResult({ outcome }: ProbeAnswer): ToolResult | undefined {
+  return outcome.kind === "result" ? outcome.result : undefined;
 }
 
 /** Whether a result reports a failure: by isError, or as a structured outcome. */
@@ -18,15 +18,15 @@ export function isFailure(result: ToolResult): boolean {
   return result.isError || (isJsonObject(body) && body.success === false);
 }
 
-/** The call that broke, which is the last one. */
-function getBroken({ answers }: ProbeObservation): { stage: string; alive: boolean } | undefined {
-  const last = answers.at(-1);
-  return last?.outcome.kind === "broken" ? { stage: last.outcome.stage, alive: last.alive } : undefined;
+/** How a call broke; undefined if it did not. */
+function getBroken({ answer: { outcome, alive } }: ProbeObservation): { stage: string; alive: boolean } | undefined {
+  return outcome.kind === "broken" ? { stage: outcome.stage, alive } : undefined;
 }
 
-const listResults = ({ answers }: ProbeObservation) => answers.flatMap((answer) => getResult(answer) ?? []);
-
-const findFailure = (seen: ProbeObservation) => listResults(seen).find(isFailure);
+function getFailure({ answer }: ProbeObservation): ToolResult | undefined {
+  const result = getResult(answer);
+  return result && isFailure(result) ? result : undefined;
+}
 
 /** The structured content, or the text parsed as JSON; undefined if there is neither. */
 function getBody(result: ToolResult): Json | undefined {
@@ -73,27 +73,6 @@ function explainOutcome(result: ToolResult): string | undefined {
   return error && formatIssues(error);
 }
 
-const maxText = 64 * 1024;
-
-/** Whether the texts repeat the structured content, as JSON or value by value. A text that may be cut counts too. */
-function isMirrored(result: ToolResult): boolean {
-  const text = joinText(result);
-  if (text.length >= maxText) return true;
-  const compact = text.replace(/\s+/g, "");
-  const leaves = listLeaves(result.structuredContent ?? {}).map((leaf) =>
-    isMarked(leaf) ? writeExactJson(leaf) : leaf,
-  );
-  if (leaves.length === 0) return text.trim() !== "";
-  return leaves.every((leaf) => text.includes(leaf) || compact.includes(escapeLeaf(leaf)));
-}
-
-const escapeLeaf = (leaf: string) => JSON.stringify(leaf).slice(1, -1).replace(/\s+/g, "");
-
-function listLeaves(value: Json): string[] {
-  if (typeof value === "object" && value !== null) return Object.values(value).flatMap(listLeaves);
-  return typeof value === "string" || typeof value === "number" ? [String(value)] : [];
-}
-
 const specification = "https://modelcontextprotocol.io/specification/2025-11-25";
 const ownDocs = "docs/probes-and-doctor.md#probe";
 
@@ -114,7 +93,7 @@ const callRules: readonly ProbeRule[] = [
       const broken = getBroken(seen);
       if (broken === undefined) return "ok";
       if (broken.stage !== "timeout") return broken.alive ? "ok" : "does not apply";
-      const isAskedToWait = asksToWait(seen.tool.inputSchema, seen.calls[seen.answers.length - 1] ?? {});
+      const isAskedToWait = asksToWait(seen.tool.inputSchema, seen.args);
       return isAskedToWait ? "does not apply" : { violation: "The call was not answered in time." };
     },
   },
@@ -124,7 +103,7 @@ const callRules: readonly ProbeRule[] = [
     why: "When the server exits, all its tools are gone until the host restarts it.",
     docs: `${specification}/basic/lifecycle`,
     fix: "Catch exceptions of the tool, and return them as failures.",
-    check: ({ answers }) => (answers.every(({ alive }) => alive) ? "ok" : { violation: "The call ended the server." }),
+    check: ({ answer }) => (answer.alive ? "ok" : { violation: "The call ended the server." }),
   },
   {
     id: "well-formed",
@@ -150,15 +129,16 @@ export const toolRules: readonly ProbeRule[] = [
     why: "A model cannot distinguish success from failure by null, nothing or an empty object.",
     docs: ownDocs,
     fix: "Return as text what was done or found, and a structured failure if that was not possible.",
-    check: eachResult((result) => {
-      if (isFailure(result)) return "does not apply";
+    check: ({ answer }) => {
+      const result = getResult(answer);
+      if (!result || isFailure(result)) return "does not apply";
       const [item, ...others] = result.content;
       if (!item) return { violation: "The result has no content items." };
       const only = others.length === 0 ? item.text?.trim() : undefined;
       return only !== undefined && ["null", "undefined", "{}"].includes(only)
         ? { violation: `The result is only ${only}.` }
         : "ok";
-    }),
+    },
   },
   {
     id: "failure-not-bare",
@@ -167,7 +147,7 @@ export const toolRules: readonly ProbeRule[] = [
     docs: ownDocs,
     fix: "Say what is wrong with the input, and what to do instead.",
     check: (seen) => {
-      const failure = findFailure(seen);
+      const failure = getFailure(seen);
       if (!failure) return "does not apply";
       return isUninformative(failure) ? { violation: `The failure says only ${showJson(joinText(failure))}.` } : "ok";
     },
@@ -182,7 +162,7 @@ export const toolRules: readonly ProbeRule[] = [
     fix: 'Return { "success": false, "error": "...", "retry_hint": "...", "code": "UPPER_CASE" } as text and structured content.',
     check: (seen) => {
       const { kind } = seen.probe;
-      const failure = findFailure(seen);
+      const failure = getFailure(seen);
       if (!failure || isUninformative(failure) || kind === "unknown tool") return "does not apply";
       // "Method not found": the tool cannot be called in this way, so the failure is not its own.
       if (/^MCP error -32601\b/.test(joinText(failure))) return "does not apply";
@@ -197,8 +177,8 @@ export const toolRules: readonly ProbeRule[] = [
     ...refusal,
     id: "refuses-missing",
     why: "Without a required parameter, the tool does something other than what was asked for.",
-    check: ({ probe, answers }) => {
-      const result = getResult(answers.at(-1));
+    check: ({ probe, answer }) => {
+      const result = getResult(answer);
       if (probe.kind !== "missing" || !result) return "does not apply";
       return isFailure(result) ? "ok" : { violation: "A call without a required parameter succeeds." };
     },
@@ -207,11 +187,11 @@ export const toolRules: readonly ProbeRule[] = [
     ...refusal,
     id: "refuses-wrong-type",
     why: "A value that violates the schema is a misunderstanding, which nobody notices.",
-    check: ({ probe, answers, calls }) => {
-      const result = getResult(answers.at(-1));
+    check: ({ probe, answer, args }) => {
+      const result = getResult(answer);
       if (probe.kind !== "wrong type" || !result) return "does not apply";
       if (isFailure(result)) return "ok";
-      const value = probe.parameter === undefined ? undefined : calls.at(-1)?.[probe.parameter];
+      const value = probe.parameter === undefined ? undefined : args[probe.parameter];
       const shown = value === undefined ? "" : `: ${showJson(value)}`;
       return { violation: `A call with a value of the wrong type succeeds${shown}.` };
     },
@@ -222,56 +202,12 @@ export const toolRules: readonly ProbeRule[] = [
     why: "Hosts validate structured content against the outputSchema, and withhold what violates it.",
     docs: `${specification}/server/tools#output-schema`,
     fix: "Return what the outputSchema declares, or change the outputSchema.",
-    check: (seen) => {
-      const { outputFault } = seen.tool;
-      const successes = listResults(seen).filter((result) => !isFailure(result));
-      if (!outputFault || successes.length === 0) return "does not apply";
-      for (const { structuredContent } of successes) {
-        const fault = structuredContent === undefined ? "there is none" : outputFault(structuredContent);
-        if (fault !== undefined) return { violation: `The structured content violates the outputSchema: ${fault}.` };
-      }
-      return "ok";
-    },
-  },
-  {
-    id: "mirrored-as-text",
-    severity: "warning",
-    why: "Some hosts show a model the structured content, others only the text.",
-    docs: `${specification}/server/tools#structured-content`,
-    fix: "Put the same JSON into a text item.",
-    check: eachResult((result) => {
-      if (!result.structuredContent) return "does not apply";
-      if (isMirrored(result)) return "ok";
-      return { violation: "The text does not contain the structured content." };
-    }),
-  },
-  {
-    id: "defaults-work",
-    severity: "error",
-    why: "Models omit parameters that have a default.",
-    docs: "https://json-schema.org/understanding-json-schema/reference/annotations",
-    fix: "Fill in the default first, or remove it from the schema and require the parameter.",
-    check: ({ probe, tool, answers }) => {
-      const results = probe.kind === "defaults" ? answers.map(getResult) : [];
-      const [given, omitted] = tool.readOnly ? results : [undefined, ...results];
-      if (!omitted) return "does not apply";
-      if (!isFailure(omitted)) return "ok";
-      if (!given || isFailure(given)) return "does not apply";
-      const violation =
-        "The call fails without the parameters that have defaults, but succeeds with the defaults given.";
-      return { violation };
-    },
-  },
-  {
-    id: "repeats",
-    severity: "error",
-    why: "Models freely repeat calls of a tool that is annotated read-only.",
-    docs: `${specification}/schema#toolannotations`,
-    fix: "Do not change state in the tool, or do not annotate it as read-only.",
-    check: ({ probe, answers }) => {
-      const [first, second] = answers.map(getResult);
-      if (probe.kind !== "repeat" || !first || !second || isFailure(first)) return "does not apply";
-      return isFailure(second) ? { violation: "The same call fails the second time." } : "ok";
+    check: ({ tool: { outputFault }, answer }) => {
+      const result = getResult(answer);
+      if (!outputFault || !result || isFailure(result)) return "does not apply";
+      const { structuredContent } = result;
+      const fault = structuredContent === undefined ? "there is none" : outputFault(structuredContent);
+      return fault === undefined ? "ok" : { violation: `The structured content violates the outputSchema: ${fault}.` };
     },
   },
 ];
@@ -285,9 +221,9 @@ export const unknownToolRules: readonly ProbeRule[] = [
     why: "A model that invents a tool has to learn that it does not exist.",
     docs: refusal.docs,
     fix: "Answer with an error: Unknown tool: <name>.",
-    check: ({ probe, answers }) => {
-      const result = getResult(answers.at(-1));
-      if (probe.kind !== "unknown tool" || answers.at(-1)?.outcome.kind === "broken") return "does not apply";
+    check: ({ probe, answer }) => {
+      const result = getResult(answer);
+      if (probe.kind !== "unknown tool" || answer.outcome.kind === "broken") return "does not apply";
       return result && !isFailure(result) ? { violation: "A call of a tool that is not listed succeeds." } : "ok";
     },
   },
@@ -298,10 +234,10 @@ export const unknownToolRules: readonly ProbeRule[] = [
     why: "Hosts and models recognize the error by the form Unknown tool: <name>.",
     docs: refusal.docs,
     fix: "Handle tools/call on the low-level server, and raise -32602 with the message Unknown tool: <name>.",
-    check: ({ probe, tool, answers }) => {
-      const answer = answers.at(-1);
+    check: ({ probe, tool, answer }) => {
+      const { outcome } = answer;
       const result = getResult(answer);
-      const message = answer?.outcome.kind === "unknown-tool" ? answer.outcome.message : result && joinText(result);
+      const message = outcome.kind === "unknown-tool" ? outcome.message : result && joinText(result);
       if (probe.kind !== "unknown tool" || message === undefined || (result && !isFailure(result)))
         return "does not apply";
       const text = stripErrorPrefix(message);
@@ -316,12 +252,4 @@ export const unknownToolRules: readonly ProbeRule[] = [
 export function checkRules(observation: ProbeObservation): { rule: ProbeRule; result: RuleResult }[] {
   const rules = observation.probe.kind === "unknown tool" ? unknownToolRules : toolRules;
   return rules.map((rule) => ({ rule, result: rule.check(observation) }));
-}
-
-/** A check of every result: wrong if any is wrong, otherwise ok if any is ok, otherwise does not apply. */
-function eachResult(check: (result: ToolResult) => RuleResult): ProbeRule["check"] {
-  return (seen) => {
-    const results = listResults(seen).map(check);
-    return results.find((one) => typeof one === "object") ?? (results.includes("ok") ? "ok" : "does not apply");
-  };
 }
