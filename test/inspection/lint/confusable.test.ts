@@ -13,9 +13,10 @@ function realTools(server: string): JsonObject[] {
 const ranked = (tools: readonly JsonObject[], most: number) =>
   listConfusablePairs(tools, { most }).map(({ a, b, similarity }) => `${similarity.toFixed(2)} ${a} ~ ${b}`);
 
-const compared = new Set(["same-description", "near-duplicate-tools"]);
 const found = (tools: readonly JsonObject[]) =>
-  alikeRules.filter(({ id }) => compared.has(id)).flatMap(({ check }) => [...check({ server: "demo", tools })]);
+  alikeRules
+    .filter(({ id }) => id === "same-description")
+    .flatMap(({ check }) => [...check({ server: "demo", tools })]);
 
 describe("on real servers", () => {
   it("ranks the pairs that a person would name", () => {
@@ -33,18 +34,6 @@ describe("on real servers", () => {
   it("names the words that a pair shares as they are written", () => {
     const [first] = listConfusablePairs(realTools("filesystem"), { most: 1 });
     expect(first?.shared.slice(0, 6)).toEqual(["listing", "directories", "clearly", "dir", "distinguish", "prefixes"]);
-  });
-
-  it("finds one near-duplicate, and says of whom", () => {
-    expect(found([...realTools("everything"), ...realTools("filesystem")])).toEqual([
-      {
-        at: [21, "description"],
-        message: expect.stringMatching(
-          /^"list_directory_with_sizes" has nearly the same description as "list_directory" \(similarity 0\.\d\d, shared/,
-        ),
-        fix: "Say in each description when to call it and when to call the other, or merge the two tools.",
-      },
-    ]);
   });
 });
 
@@ -95,10 +84,9 @@ it("ranks pairs that recorded models mixed up above others, though it does not f
 
 it("does not depend on the order of tools", () => {
   const tools = realTools("filesystem");
-  const texts = (list: readonly JsonObject[]) => listConfusablePairs(list).map(({ at: _, ...pair }) => pair);
   fc.assert(
     fc.property(fc.shuffledSubarray(tools, { minLength: tools.length }), (shuffled) => {
-      expect(texts(shuffled)).toEqual(texts(tools));
+      expect(listConfusablePairs(shuffled)).toEqual(listConfusablePairs(tools));
     }),
     { numRuns: 10 },
   );
@@ -117,7 +105,7 @@ describe("hostile lists", () => {
     expect(found(tools).map(({ at }) => at[0])).toEqual(tools.slice(1).map((_, at) => at + 1));
   });
 
-  it("of more than 2,000 tools are searched for equal descriptions only", () => {
+  it("of thousands of tools are searched for equal descriptions", () => {
     const many = Array.from({ length: 2000 }, (_, at) => ({
       name: `rotate_${at}`,
       description: `Rotates gadget ${at}.`,

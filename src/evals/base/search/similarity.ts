@@ -116,8 +116,8 @@ export function listSharedWords(a: Weights, b: Weights): string[] {
 
 /**
  * Lists at most `most` pairs of tools with a similarity (0 to 1) of at least `least`, most similar first, judged by the
- * words of their names, descriptions and parameters: with the shared words, heaviest first, and their indices. The
- * order of tools does not matter; tools without a name are skipped.
+ * words of their names, descriptions and parameters: with the shared words, heaviest first. The order of tools does
+ * not matter; tools without a name are skipped.
  */
 export function listConfusablePairs(tools: readonly SearchableTool[], { least = leastConfusable, most = 50 } = {}) {
   const { named, weights } = indexTools(tools);
@@ -128,7 +128,7 @@ export function listConfusablePairs(tools: readonly SearchableTool[], { least = 
       if (!one || !other || !mine || !theirs) return [];
       const spelled = new Map(splitWords(Object.values(one.text).join(" ")).map(({ text, stem }) => [stem, text]));
       const shared = listSharedWords(mine, theirs).map((stem) => spelled.get(stem) ?? stem);
-      return [{ a: one.name, b: other.name, similarity, shared, at: [one.at, other.at] as const }];
+      return [{ a: one.name, b: other.name, similarity, shared }];
     });
 }
 
@@ -148,7 +148,7 @@ function dropRepeatedLines(tools: readonly SearchableTool[]): SearchableTool[] {
 /** Memoized, because indexing takes most of the time, and several callers need it. */
 const indexTools = once((tools: readonly SearchableTool[]) => {
   const named = dropRepeatedLines(tools)
-    .flatMap((tool, at) => (typeof tool.name === "string" ? [{ at, name: tool.name, text: toToolText(tool) }] : []))
+    .flatMap((tool) => (typeof tool.name === "string" ? [{ name: tool.name, text: toToolText(tool) }] : []))
     .map((one) => ({ ...one, key: JSON.stringify([one.name, one.text.description, one.text.parameters]) }))
     // Sorted, because floating-point sums depend on the order.
     .sort((one, other) => (one.key < other.key ? -1 : 1));

@@ -10,10 +10,6 @@ const mail = aLintedTool({
 const named = (name: string, changes = {}) => aLintedTool({ name, ...changes });
 const blank = { description: " ", inputSchema: { type: "object" } };
 
-const template = (what: string) => ({
-  description: `Find ${what} in the tracker. Use this when the user wants to see ${what}. Returns at most 25 results.`,
-});
-
 const calling = (...names: unknown[]) => aToolsetSubject(...names.map((name) => aLintedTool({ name })));
 
 export const confusableCases: CasesOf<ToolsetSubject> = {
@@ -35,31 +31,6 @@ export const confusableCases: CasesOf<ToolsetSubject> = {
         aToolsetSubject(weather, mail, named("fetch_forecast")),
         aToolsetSubject(named("a", { inputSchema: {} }), named("b", { description: ` ${weather.description}\n` })),
         aToolsetSubject(...Array.from({ length: 40 }, (_, at) => named(`tool_${at}`, { description: "To do." }))),
-      ],
-    },
-  },
-  "near-duplicate-tools": {
-    clean: [
-      aToolsetSubject(),
-      aToolsetSubject(weather),
-      aToolsetSubject(weather, mail),
-      aToolsetSubject(named("a_tool", blank), named("other", blank), named("none", { description: undefined })),
-      // A deprecated tool is listed together with its successor for a while.
-      aToolsetSubject(
-        named("get_weather", { description: `DEPRECATED: use get_weather_v2. ${weather.description}` }),
-        named("get_weather_v2"),
-      ),
-      // Made from one template, each with the word of its name.
-      aToolsetSubject(...["teams", "projects"].map((what) => named(`find_${what}`, template(what)))),
-      aToolsetSubject(weather, named("get_weather_now", { description: `${weather.description} Not get_weather.` })),
-    ],
-    violations: {
-      "no two tools have nearly the same description": [
-        aToolsetSubject(
-          weather,
-          mail,
-          named("get_weather_now", { description: `${weather.description} Updated hourly.` }),
-        ),
       ],
     },
   },

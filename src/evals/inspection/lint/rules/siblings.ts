@@ -1,21 +1,18 @@
 import { getOrAdd, once, parseWords } from "../../../base/collections.ts";
-import { splitWords } from "../../../base/search/document.ts";
-import { listConfusablePairs } from "../../../base/search/similarity.ts";
 import { nearest, splitName } from "../../../base/text/nearest.ts";
 import { quote, showValues, squeeze } from "../../../base/text/text.ts";
-import { isJsonObject, type JsonObject } from "../../../base/types/json.ts";
+import { isJsonObject } from "../../../base/types/json.ts";
 import { findDeprecation } from "../../../servers/changes/names.ts";
 import {
   collectTexts,
   findVerb,
   getPlainDescription,
   getUnquotedDescription,
-  getVerbKind,
   readText,
   startsWithVerb,
   takeFirst,
 } from "../language.ts";
-import { defineRules, type Found, type ToolSubject, type ToolsetSubject } from "../rule.ts";
+import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
 
 const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
 /** Limits: names compared with an unknown one, tools of a request to OpenAI. */
@@ -86,18 +83,8 @@ function getStyle(name: string): "_" | "-" | "camel" {
   return name.includes("_") ? "_" : name.includes("-") ? "-" : "camel";
 }
 
-/**
- * Chosen on real lists: 2 of 1,181 pairs of six servers are at or above it (`list_directory` and
- * `list_directory_with_sizes`, reviews and comments of a pull request), and 7 of 1,176 pairs of the Berkeley
- * leaderboard, which all differ in one or two words. It measures wording: two recorded models confused none of the five
- * such pairs that they were asked about.
- */
-const nearDuplicate = 0.75;
-
-const saidInEach = "Say in each description when to call it and when to call the other, or merge the two tools.";
-
-/** Limits that keep the time linear. In longer lists only equal descriptions are found. */
-const comparison = { tools: 2000, pairs: 10_000, characters: 20_000 } as const;
+/** In longer descriptions only the beginning is compared. */
+const maxCompared = 20_000;
 
 export const alikeRules = defineRules<ToolsetSubject>(docs, [
   {
@@ -128,18 +115,18 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
   {
     id: "same-description",
     why: "A model chooses by name and description; where two descriptions are the same, the name alone decides.",
-    fix: saidInEach,
-    check: ({ tools }) => report(findEqualDescriptions(listCurrent(tools))),
-  },
-  {
-    id: "near-duplicate-tools",
-    profile: "spec",
-    why: "A model chooses by name and description; where two are nearly the same, a single word decides.",
-    fix: saidInEach,
-    check({ tools }) {
-      const current = listCurrent(tools);
-      const equal = new Map(findEqualDescriptions(current));
-      return report([...findNearDuplicates(tools, current)].filter(([at]) => !equal.has(at)));
+    fix: "Say in each description when to call it and when to call the other, or merge the two tools.",
+    *check({ tools }) {
+      const first = new Map<string, string>();
+      for (const [at, tool] of tools.entries()) {
+        const text = squeeze(readText(tool.description).slice(0, maxCompared)).toLowerCase();
+        // A deprecated tool and its successor are similar by design.
+        if (text === "" || findDeprecation(tool)) continue;
+        const named = typeof tool.name === "string" ? quote(tool.name) : `Tool ${at + 1}`;
+        const same = getOrAdd(first, text, () => named);
+        if (same === named) continue;
+        yield { at: [at, "description"], message: `${named} has the same description as ${same}.` };
+      }
     },
   },
   {
@@ -222,68 +209,6 @@ function nameMeaning(name: string): string {
   const groups = words.map((word) => sameVerbs.findIndex((verbs) => verbs.has(word)));
   const at = groups.findIndex((group) => group >= 0);
   return (at < 0 || words.length < 2 ? words : words.toSpliced(at, 1, `(${groups[at]})`)).join(" ");
-}
-
-/** The tools that are not deprecated, because a deprecated tool and its successor are similar by design. */
-const listCurrent = (tools: readonly JsonObject[]): ListedTool[] =>
-  tools.flatMap((tool, at) => (findDeprecation(tool) ? [] : [{ tool, at }]));
-
-function report(messages: Iterable<[number, string]>): Found[] {
-  return [...messages].sort(([a], [b]) => a - b).map(([at, message]) => ({ at: [at, "description"], message }));
-}
-
-type ListedTool = { tool: JsonObject; at: number };
-
-/** For each tool that is similar to an earlier one: its index, and the message that names the most similar one. */
-function* findNearDuplicates(tools: readonly JsonObject[], current: readonly ListedTool[]): Iterable<[number, string]> {
-  if (tools.length > comparison.tools) return;
-  const byIndex = new Map(current.map((one) => [one.at, one]));
-  const seen = new Set<number>();
-  const pairs = listConfusablePairs(tools, { least: nearDuplicate, most: comparison.pairs });
-  for (const { at, similarity, shared } of pairs) {
-    const [earlier, later] = [byIndex.get(Math.min(...at)), byIndex.get(Math.max(...at))];
-    if (!earlier || !later || seen.has(later.at) || isDistinguished(earlier.tool, later.tool)) continue;
-    seen.add(later.at);
-    const evidence = `similarity ${similarity.toFixed(2)}, shared words: ${shared.slice(0, 5).join(", ")}`;
-    yield [later.at, `${nameTool(later)} has nearly the same description as ${nameTool(earlier)} (${evidence}).`];
-  }
-}
-
-/**
- * Whether similar texts still distinguish two tools: one names the other, their verbs are of different kinds, or each
- * text contains a word that only its own tool's name has.
- */
-function isDistinguished(one: JsonObject, other: JsonObject): boolean {
-  const read = ({ name, description }: JsonObject) => {
-    return { name: String(name), text: readText(description).slice(0, comparison.characters) };
-  };
-  const [a, b] = [read(one), read(other)];
-  if (a.text.includes(b.name) || b.text.includes(a.name)) return true;
-  const [kind, otherKind] = [a, b].map(({ name }) => getVerbKind(findVerb(splitName(name)) ?? ""));
-  if (kind !== undefined && otherKind !== undefined && kind !== otherKind) return true;
-  const [mine, theirs] = [toStems(a.name), toStems(b.name)];
-  const hasOwnWords = (own: ReadonlySet<string>, others: ReadonlySet<string>, text: string) => {
-    const said = toStems(text);
-    return [...own].some((word) => !others.has(word) && said.has(word));
-  };
-  return hasOwnWords(mine, theirs, a.text) && hasOwnWords(theirs, mine, b.text);
-}
-
-const toStems = (text: string) => new Set(splitWords(text).map(({ stem }) => stem));
-
-function* findEqualDescriptions(current: readonly ListedTool[]): Iterable<[number, string]> {
-  const first = new Map<string, ListedTool>();
-  for (const one of current) {
-    const text = squeeze(readText(one.tool.description).slice(0, comparison.characters)).toLowerCase();
-    if (text === "") continue;
-    const same = first.get(text);
-    if (same) yield [one.at, `${nameTool(one)} has the same description as ${nameTool(same)}.`];
-    else first.set(text, one);
-  }
-}
-
-function nameTool({ tool: { name }, at }: ListedTool): string {
-  return typeof name === "string" ? quote(name) : `Tool ${at + 1}`;
 }
 
 const similarVerbs = [
