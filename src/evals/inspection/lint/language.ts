@@ -19,13 +19,6 @@ export const readText = (value: unknown): string => (typeof value === "string" ?
 export const listNames = (tools: readonly JsonObject[]): string[] =>
   tools.flatMap(({ name }) => (typeof name === "string" ? [name] : []));
 
-/** Whether the description of a tool explains a parameter: in a list of parameters, or marked as code. */
-export function isNamedIn(description: unknown, parameter: string): boolean {
-  if (!/^\w{1,100}$/.test(parameter)) return false;
-  const named = `[\`'"*]${parameter}[\`'"*]|\\b${parameter}(?: \\([^)\\n]{0,80}\\))?:|[-*] ${parameter}\\b`;
-  return new RegExp(named).test(readText(description).slice(0, maxRead));
-}
-
 /** Limits for collecting the texts of a tool: total characters, and the length of paths. */
 export const maxSearched = 100_000;
 const maxDepth = 100;

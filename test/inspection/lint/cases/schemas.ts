@@ -92,32 +92,6 @@ const shapeCases: CasesOf<ToolSubject> = {
       ],
     },
   },
-  "empty-schema": {
-    clean: [
-      plain,
-      none,
-      input({ type: "object" }),
-      one({ type: "array", description: "The values of the placeholders.", items: {} }),
-      one({ type: "array", description: 'Steps such as {"do":"click"}.', items: { type: "object" } }),
-      one({ type: "array", items: { type: "object", properties: { values: { type: "object" } } } }),
-      aChangedTool({
-        description: "Stores a value.\n\nArgs:\n  city: any value",
-        inputSchema: { type: "object", properties: { city: {} } },
-      }),
-      one({ type: "object", additionalProperties: true }),
-      one({ type: "object", additionalProperties: {} }),
-      one({ type: "object", properties: { name: city } }),
-      one({ type: "object", description: "The values of the chart, as its README has them." }),
-    ],
-    violations: {
-      "no parameter has an empty schema": [
-        one({}),
-        one({ type: "array", items: {} }),
-        one({ type: "array", items: { type: "array", items: {} } }),
-      ],
-      "an object declares its content": [one({ type: "object" }), one({ type: "object", properties: {} })],
-    },
-  },
   "required-unknown": {
     clean: [
       plain,
@@ -174,18 +148,11 @@ const contentCases: CasesOf<ToolSubject> = {
     clean: [
       plain,
       one({ type: "integer", minimum: 1, maximum: 1 }),
-      one({ type: "integer", exclusiveMinimum: 0, exclusiveMaximum: 2 }),
       one({ type: ["string", "null"], enum: ["a", null] }),
       one({ type: "number", enum: [1, 2.5] }),
-      one({ allOf: [{ type: "integer" }, { type: "number", minimum: 1 }] }),
     ],
     violations: {
-      "a minimum is not above its maximum": [
-        one({ type: "integer", minimum: 2, maximum: 1 }),
-        one({ type: "number", exclusiveMinimum: 1, maximum: 1 }),
-        one({ type: "integer", exclusiveMinimum: 1, exclusiveMaximum: 2 }),
-        one({ type: "integer", minimum: 1.2, maximum: 1.8 }),
-      ],
+      "a minimum is not above its maximum": [one({ type: "integer", minimum: 2, maximum: 1 })],
       "a minimum length is not above its maximum": [one({ ...city, minLength: 5, maxLength: 4 })],
       "a minimum number of items is not above its maximum": [
         one({ type: "array", items: city, minItems: 2, maxItems: 1 }),
@@ -196,18 +163,7 @@ const contentCases: CasesOf<ToolSubject> = {
         one({ type: "integer", enum: ["1", "2"] }),
         one({ ...city, enum: ["a", null] }),
       ],
-      "a const agrees with the type and the enum": [
-        one({ ...city, const: 5 }),
-        one({ ...city, const: "c", enum: ["a", "b"] }),
-      ],
-      "what is required can be given": [root({ properties: { city: false }, required: ["city"] })],
-      "the branches of allOf agree": [
-        one({ allOf: [{ type: "string" }, { type: "integer" }] }),
-        one({ type: "integer", minimum: 5, allOf: [{ maximum: 4 }] }),
-      ],
-      "there are as many different items as are required": [
-        one({ type: "array", items: { enum: ["a", "b"] }, minItems: 3, uniqueItems: true }),
-      ],
+      "a const is of the type": [one({ ...city, const: 5 })],
     },
   },
   "default-violates-schema": {
@@ -226,24 +182,6 @@ const contentCases: CasesOf<ToolSubject> = {
         one({ type: "object", properties: { page: { type: "integer" } }, default: { page: "1" } }),
       ],
       "a default is within the bounds": [one({ type: "integer", minimum: 1, default: 0 })],
-    },
-  },
-  "keyword-of-other-type": {
-    clean: [
-      plain,
-      one({ type: "number", minimum: 1 }),
-      one({ type: ["string", "null"], maxLength: 5 }),
-      one({ minimum: 1 }),
-      one({ ...city, additionalProperties: false }),
-    ],
-    violations: {
-      "bounds are for numbers": [one({ ...city, minimum: 1 }), one({ type: "array", items: city, maximum: 5 })],
-      "lengths and patterns are for strings": [
-        one({ type: "integer", maxLength: 5 }),
-        one({ type: "array", pattern: "a" }),
-      ],
-      "items are for arrays": [one({ ...city, items: city }), one({ ...city, maxItems: 5 })],
-      "properties are for objects": [one({ type: "array", items: city, properties: { city } })],
     },
   },
 };

@@ -1,9 +1,8 @@
 import { once, parseWords } from "../../../base/collections.ts";
-import { getSingleType, listTypes, nameTypes, type Type, withoutNull } from "../../../base/jsonSchema/keywords.ts";
+import { getSingleType, listTypes, withoutNull } from "../../../base/jsonSchema/keywords.ts";
 import type { SchemaLocation } from "../../../base/jsonSchema/walk.ts";
 import { splitName } from "../../../base/text/nearest.ts";
 import { quote } from "../../../base/text/text.ts";
-import { isJsonObject, type JsonObject, type Path } from "../../../base/types/json.ts";
 import { readText } from "../language.ts";
 import { defineRules, inInput, parameterDepth, type RuleHead, type ToolSubject } from "../rule.ts";
 
@@ -44,7 +43,7 @@ const table: readonly PropertyRule[] = [
     severity: "info",
     profile: "spec",
     why: "A count, a page or an id with a fraction is one that the tool has to round or to reject.",
-    matches: (property) => property.type === "number" && isWhole(property) && !hasIntegerRange(property),
+    matches: (property) => property.type === "number" && isWhole(property),
     message: (name) => `${name} can be any number, including fractions.`,
     fix: "Make its type integer.",
   },
@@ -78,12 +77,12 @@ export const propertyRules = defineRules<ToolSubject>(`${reference}/type`, [
   {
     id: "property-type",
     severity: "info",
-    why: "A model is most reliable with a value that can have only one type.",
+    why: "Without a type, a model guesses whether to send text, a number, a list or an object.",
     fix: "Declare one type: string, integer, number, boolean, array or object.",
     check: inInput(({ schema, at, role }) => {
       const isOwn = (role === "property" || role === "items") && at.at(-1) !== "additionalProperties";
-      const message = isOwn ? explainType(schema, at) : undefined;
-      return message === undefined ? [] : [{ at, message }];
+      const isTyped = !isOwn || typeKeywords.some((key) => Object.hasOwn(schema, key));
+      return isTyped ? [] : [{ at, message: "The schema declares no type." }];
     }),
   },
   {
@@ -108,48 +107,6 @@ export const propertyRules = defineRules<ToolSubject>(`${reference}/type`, [
 ]);
 
 const typeKeywords = ["type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if"];
-
-/** Explains what is wrong with the type of a schema. Another rule reports empty schemas. */
-function explainType(schema: JsonObject, at: Path): string | undefined {
-  if (Object.keys(schema).length > 0 && !typeKeywords.some((key) => Object.hasOwn(schema, key)))
-    return "The schema declares no type.";
-  const branches = flattenBranches(schema);
-  const types = branches.flatMap(listTypes);
-  const values = [...new Set(types)].filter((type) => type !== "null");
-  // A branch that names no type (an enum, a reference) allows other values too.
-  const isTyped = branches.every((branch) => listTypes(branch).length > 0 || "anyOf" in branch || "oneOf" in branch);
-  // "Set to null to remove the date." says that it is meant.
-  const isMeant = typeof schema.description === "string" && /\bnull\b/i.test(schema.description);
-  if (types.length > 0 && values.length === 0 && isTyped && !isMeant) return "Null is the only type.";
-  const isMixed = values.length > 1 && values.join() !== "integer,number" && values.join() !== "number,integer";
-  // Alternatives inside an object usually follow the format of a service, so the author cannot change them.
-  if (!isMixed || at.length > parameterDepth || isAnyValue(values) || isOneOrMany(branches, values)) return undefined;
-  const isScalar = !values.includes("object") && !values.includes("array");
-  const isExplained = typeof schema.description === "string" || /ids?$/i.test(String(at.at(-1)));
-  return isScalar && isExplained ? undefined : `The value can be ${nameTypes(values)}.`;
-}
-
-/** Whether text, numbers and booleans are allowed, as for the value of any setting or cell. */
-function isAnyValue(types: readonly Type[]): boolean {
-  return types.includes("string") && types.includes("boolean") && types.some((type) => /number|integer/.test(type));
-}
-
-function isOneOrMany(branches: readonly JsonObject[], types: readonly Type[]): boolean {
-  const [one] = types.filter((type) => type !== "array");
-  if (types.length !== 2 || !types.includes("array") || one === undefined) return false;
-  const items = branches.flatMap((branch) => (isJsonObject(branch.items) ? [branch.items] : []));
-  return items.length > 0 && items.every((item) => listTypes(item).join() === one);
-}
-
-/** A schema and the branches of its anyOf and oneOf, including nested ones, at most 100. */
-function flattenBranches(schema: JsonObject): JsonObject[] {
-  const all = [schema];
-  for (const { anyOf, oneOf } of all) {
-    if (all.length >= 100) break;
-    for (const list of [anyOf, oneOf]) if (Array.isArray(list)) all.push(...list.slice(0, 100).filter(isJsonObject));
-  }
-  return all.slice(0, 100);
-}
 
 type Property = ReturnType<typeof readProperty>;
 
@@ -183,9 +140,6 @@ function isUnit({ words, about }: Property): boolean {
 function isPriority({ words, about }: Property): boolean {
   return priorities.has(words.at(-1) ?? "") && !/\b(?:order|sort)/.test(about);
 }
-
-/** Whether the minimum is that of an integer type, as generators write it. */
-const hasIntegerRange = ({ schema: { minimum } }: Property) => minimum === -(2 ** 15) || minimum === -(2 ** 31);
 
 /** What a maximum counts. */
 const counted = parseWords("results items count tokens rows pages entries depth retries");

@@ -2,21 +2,20 @@ import { parseWords, sumOf } from "../../../base/collections.ts";
 import {
   explainTypeMisfit,
   findMalformed,
+  getNumber,
   getProperty,
-  listProperties,
+  type KeywordViolation,
   listRequired,
   listTypes,
   nameTypes,
-  type Type,
 } from "../../../base/jsonSchema/keywords.ts";
 import { compileSchema } from "../../../base/jsonSchema/validate.ts";
 import { findRecursiveRef, followRef, maxPlaces, walkToolSchema } from "../../../base/jsonSchema/walk.ts";
 import { isText, quote, showValue, showValues } from "../../../base/text/text.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../../base/types/json.ts";
-import { collectTexts, isNamedIn, maxSearched } from "../language.ts";
+import { collectTexts, maxSearched } from "../language.ts";
 import { defineRules, inInput, inSchemas, type ToolSubject, type Violation } from "../rule.ts";
 import { hints } from "./annotations.ts";
-import { findContradictions } from "./schemaContradictions.ts";
 
 const guide = "https://json-schema.org/understanding-json-schema";
 const reference = `${guide}/reference`;
@@ -29,8 +28,6 @@ const unknownToGemini = [
   ...["uniqueItems", "contains", "prefixItems", "propertyNames", "patternProperties", "dependentRequired"],
   ...["dependentSchemas", "unevaluatedProperties", "unevaluatedItems", "contentEncoding", "contentMediaType", "$ref"],
 ];
-/** inputSchema, properties, name, items. Deeper schemas usually follow the format of a service. */
-const parameterDepth = 4;
 /** With this many required parameters, a model often lacks a value and makes it up. */
 const manyRequired = 6;
 
@@ -91,27 +88,6 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
       if (!first) return;
       const message = `Gemini's schemas have no ${[...new Set(locations.map(({ key }) => key))].join(", ")}.`;
       yield { at: first.at, message };
-    },
-  },
-  {
-    id: "empty-schema",
-    severity: "info",
-    docs: `${reference}/object#properties`,
-    why: "A schema without restrictions lets a model send anything, and some providers reject it.",
-    *check(subject) {
-      const about = subject.tool.description;
-      yield* inInput(function* ({ schema, at, role }) {
-        // Deeper schemas follow the format of a service. What the tool's description explains may have any form.
-        if (role === "root" || at.length > parameterDepth || isNamedIn(about, String(at[2]))) return;
-        const { items } = schema;
-        if (isJsonObject(items)) {
-          if (!isEmpty(items)) yield* explainBareObject(items, [schema.description, about], [...at, "items"]);
-          else if (!isText(schema.description)) yield reportEmpty([...at, "items"]);
-        } else if (role === "property") {
-          if (isEmpty(schema)) yield reportEmpty(at);
-          else yield* explainBareObject(schema, [about], at);
-        }
-      })(subject);
     },
   },
   {
@@ -176,21 +152,6 @@ export const schemaRules = defineRules<ToolSubject>(reference, [
     check: inInput(({ schema, at }) => {
       const message = schema.default === undefined ? undefined : explainMisfit(schema.default, schema);
       return message === undefined ? [] : [{ at: [...at, "default"], message }];
-    }),
-  },
-  {
-    id: "keyword-of-other-type",
-    docs: `${reference}/type`,
-    why: "A keyword for another type has no effect: the intended bound is neither shown nor checked.",
-    check: inInput(function* ({ schema, at }) {
-      const types = listTypes(schema);
-      for (const [type, keywords] of types.length === 0 ? [] : keywordsByType) {
-        if (types.includes(type) || (type === "number" && types.includes("integer"))) continue;
-        const stray = keywords.filter((keyword) => Object.hasOwn(schema, keyword));
-        if (stray.length === 0) continue;
-        const message = `${stray.join(", ")} has no effect on ${nameTypes(types)}.`;
-        yield { at, message, fix: `Make the type ${type === "number" ? "integer or number" : type}, or remove it.` };
-      }
     }),
   },
   {
@@ -287,16 +248,6 @@ const fields: readonly Field[] = [
   }),
 ];
 
-const keywordsByType: readonly (readonly [Type, readonly string[]])[] = [
-  ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]],
-  ["string", ["minLength", "maxLength", "pattern"]],
-  ["array", ["items", "prefixItems", "minItems", "maxItems", "uniqueItems"]],
-  // Generators write additionalProperties everywhere.
-  ["object", ["properties", "minProperties", "maxProperties"]],
-];
-
-const contentKeywords = "$ref allOf anyOf oneOf additionalProperties patternProperties enum const".split(" ");
-
 /** Keywords that allow every value, or are checked without a validator. */
 const harmless = parseWords("type default title description examples format deprecated readOnly writeOnly");
 
@@ -312,20 +263,33 @@ function explainMisfit(value: Json, schema: JsonObject): string | undefined {
   return validity?.kind === "invalid" ? `${validity.why}.` : undefined;
 }
 
-function reportEmpty(at: Path): Violation {
-  return { at, message: "The schema is empty.", fix: "Declare at least its type, and describe it." };
-}
+const bounds = [
+  ["minimum", "maximum"],
+  ["minLength", "maxLength"],
+  ["minItems", "maxItems"],
+  ["minProperties", "maxProperties"],
+] as const;
 
-/** Reports an object without declared content, unless it has a description, or a text shows its form: { "id": 1 }. */
-function explainBareObject(schema: JsonObject, texts: readonly (Json | undefined)[], at: Path): Violation[] {
-  const hasContent = contentKeywords.some((key) => Object.hasOwn(schema, key)) || listProperties(schema).length > 0;
-  if (listTypes(schema).join() !== "object" || isText(schema.description) || hasContent) return [];
-  if (texts.some((text) => isText(text) && text.includes("{"))) return [];
-  const fix = "List its properties, or allow any explicitly with additionalProperties.";
-  return [{ at, message: "The object does not declare its content.", fix }];
+/** Why no value, or none that an enum or a const gives, can match a schema. */
+function* findContradictions(schema: JsonObject): Iterable<KeywordViolation> {
+  for (const [low, high] of bounds) {
+    const [least, most] = [getNumber(schema, low), getNumber(schema, high)];
+    const message = `${low} ${least} is above ${high} ${most}.`;
+    if (least !== undefined && most !== undefined && least > most)
+      yield { keyword: low, message, fix: "Swap or correct the two bounds." };
+  }
+  const { enum: values, const: only } = schema;
+  if (Array.isArray(values) && values.length === 0)
+    yield { keyword: "enum", message: "The enum allows no value.", fix: "List the allowed values, or remove it." };
+  const mistyped = (Array.isArray(values) ? values : []).filter((value) => explainTypeMisfit(value, schema));
+  if (mistyped.length > 0) {
+    const message = `The enum lists ${showValues(mistyped)}, but the type requires ${nameTypes(listTypes(schema))}.`;
+    yield { keyword: "enum", message, fix: "Give every value of the enum the type that the schema names." };
+  }
+  const misfit = only === undefined ? undefined : explainTypeMisfit(only, schema);
+  if (misfit)
+    yield { keyword: "const", message: `The const ${misfit}.`, fix: "Give the const the type that the schema names." };
 }
-
-const isEmpty = (schema: JsonObject) => Object.keys(schema).length === 0;
 
 const openKeywords = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"];
 
