@@ -10,20 +10,6 @@ const operating = (values: readonly string[], annotations: object = { readOnlyHi
   });
 
 export const annotationCases: CasesOf<ToolSubject> = {
-  "annotation-unknown": {
-    clean: [annotated({ readOnlyHint: true, audience: "user", readonly: false }), annotated({ cost: 1 })],
-    violations: {
-      "hints are spelled as in the protocol": [
-        annotated({ readonlyHint: true }),
-        annotated({ readOnly: true }),
-        annotated({ open_world_hint: false }),
-      ],
-    },
-  },
-  "annotation-contradiction": {
-    clean: [annotated({ readOnlyHint: true, destructiveHint: false }), annotated({ destructiveHint: true })],
-    violations: { "a read-only tool is not destructive": [annotated({ readOnlyHint: true, destructiveHint: true })] },
-  },
   "annotation-against-verb": {
     clean: [
       annotated({ readOnlyHint: true }),

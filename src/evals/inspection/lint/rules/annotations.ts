@@ -12,32 +12,6 @@ export const hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "open
 /** Rules about annotations, which hosts use to decide whether to ask the user before a call. */
 export const annotationRules = defineRules<ToolSubject>(docs, [
   {
-    id: "annotation-unknown",
-    why: "Hosts ignore a misspelled hint and use the cautious default instead.",
-    *check({ tool: { annotations } }) {
-      if (!isJsonObject(annotations)) return;
-      for (const key of Object.keys(annotations).slice(0, 1000)) {
-        const meant = hints.find((hint) => hint !== key && stem(hint) === stem(key));
-        if (!meant || Object.hasOwn(annotations, meant)) continue;
-        const message = `${quote(key)} is not an annotation of the protocol.`;
-        yield { at: ["annotations", key], message, fix: `Spell it ${meant}.` };
-      }
-    },
-  },
-  {
-    id: "annotation-contradiction",
-    // By the specification destructiveHint means nothing here; annotation-against-verb reports what changes something.
-    severity: "info",
-    why: "A host that trusts readOnlyHint calls the tool without asking, whatever the other hints say.",
-    at: ["annotations", "destructiveHint"],
-    fix: "Set the wrong one to false.",
-    find: ({ tool: { annotations } }) =>
-      isJsonObject(annotations) &&
-      annotations.readOnlyHint === true &&
-      annotations.destructiveHint === true &&
-      "readOnlyHint and destructiveHint are both true.",
-  },
-  {
     id: "annotation-against-verb",
     why: "A host asks the user by the hints and a model chooses by the name; here the two disagree.",
     at: ["annotations", "readOnlyHint"],
@@ -109,9 +83,4 @@ export const sharedAnnotationRules = defineRules<ToolsetSubject>(docs, [
 function readVerb(name: string, server: string): string {
   const own = new Set(splitName(server));
   return splitName(name).find((word) => !own.has(word)) ?? "";
-}
-
-function stem(hint: string): string {
-  const letters = hint.slice(0, 100).toLowerCase();
-  return letters.replace(/[^a-z]/g, "").replace(/hint$/, "");
 }
