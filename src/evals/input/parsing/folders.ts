@@ -62,7 +62,7 @@ export function listFiles(folder: string, given: { without?: string; most?: numb
 }
 
 /** The real folder that a package belongs to: its git repository, or else `cwd` if the package is inside it. */
-export function findRepository(dir: string, cwd: string): string | undefined {
+function findRepository(dir: string, cwd: string): string | undefined {
   const root = findGitRoot(dir);
   if (root !== undefined) return root;
   const here = realPath(cwd);

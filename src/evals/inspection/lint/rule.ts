@@ -75,8 +75,6 @@ export type SkillSubject = {
   files: ReadonlyMap<string, string | undefined>;
   /** Whether the package is a whole repository, whose folder name depends on the clone. */
   isRepository: boolean;
-  /** What a path out of the package leads to. `beyond`: out of the repository as well, where nothing is opened. */
-  outside: (path: string) => "file" | "missing" | "beyond";
   siblings: readonly { name: string; description: string }[];
 };
 

@@ -4,14 +4,14 @@ import { formatJsonPath } from "../../base/jsonSchema/walk.ts";
 import { EvalsError, type Problem, usageError } from "../../base/types/errors.ts";
 import type { Path } from "../../base/types/json.ts";
 import type { SkillPackage } from "../../base/types/skill.ts";
-import { findRepository, isWithin, listFiles, readConfined, realPath } from "../../input/parsing/folders.ts";
+import { listFiles, readConfined } from "../../input/parsing/folders.ts";
 import { readParsed } from "../../input/parsing/read.ts";
 import { discoverSkills } from "../../input/skills/discover.ts";
 import { readSkillEvals } from "../../input/skills/evals.ts";
 import { buildSkillSuite } from "../../input/suites/skillSuite.ts";
 import type { SkillsTarget } from "../targets.ts";
 import { type CollectContext, type Collected, collectFailure, joinCollected, locateCase } from "./collect.ts";
-import type { LintSubject, SkillSubject } from "./rule.ts";
+import type { LintSubject } from "./rule.ts";
 
 const maxFileBytes = 256 * 1024;
 
@@ -49,25 +49,12 @@ async function collectPackage(skill: SkillPackage, all: readonly SkillPackage[],
       files: readFiles(skill.dir),
       siblings,
       isRepository: existsSync(join(skill.dir, ".git")),
-      outside: lookOutside(skill, context.io.cwd),
     },
     names: [skill.name],
     settings: context.settings,
     where: (at) => ({ skill: skill.name, path: formatJsonPath(at), ...locateIn(skill, at) }),
   };
   return joinCollected([{ subjects: [subject] }, await collectEvals(skill, context)]);
-}
-
-/** Looks up paths outside a package but inside its repository, or the current folder if there is no repository. */
-function lookOutside({ dir }: SkillPackage, cwd: string): SkillSubject["outside"] {
-  const bounds = findRepository(dir, cwd);
-  return (path) => {
-    const full = resolve(dir, path);
-    if (bounds === undefined || path.startsWith("~") || !isWithin(bounds, full)) return "beyond";
-    const real = realPath(full);
-    if (real === undefined) return "missing";
-    return isWithin(bounds, real) ? "file" : "beyond";
-  };
 }
 
 function locateIn({ file, document }: SkillPackage, [part, key]: Path) {

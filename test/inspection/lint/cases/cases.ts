@@ -85,9 +85,7 @@ export function aSkillSubject(
   };
   const dir = `/skills/${name}`;
   const own = { name, folder: name, description, dir, file: `${dir}/SKILL.md`, level: "named" as const, document };
-  const around = ["../shared/sizes.md", "../../../build-kit/skills/release/references/a.md"];
-  const outside = (path: string) => (around.includes(path) ? "file" : path.startsWith("../") ? "missing" : "beyond");
-  const given = { files: new Map(Object.entries(files)), isRepository: false, outside, siblings };
+  const given = { files: new Map(Object.entries(files)), isRepository: false, siblings };
   return { package: { ...own, hash: "hash", ...changes }, ...given };
 }
 

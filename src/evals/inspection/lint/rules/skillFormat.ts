@@ -88,28 +88,10 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     docs: `${format}#frontmatter`,
     why: "A host that expects another type in the front matter ignores the key, or skips the whole skill.",
     *check({ package: { document } }) {
-      const { license, compatibility, metadata, "allowed-tools": tools } = document.frontMatter;
-      const at = (key: string) => ["frontMatter", key];
-      if (license !== undefined && typeof license !== "string") {
-        const fix = "Name the license, or the file that contains it.";
-        yield { at: at("license"), message: `The license is ${showValue(license)}.`, fix };
-      }
-      if (compatibility !== undefined && !isText(compatibility)) {
-        const message = `The compatibility is ${showValue(compatibility)}.`;
-        yield { at: at("compatibility"), message, fix: "Say what the skill needs." };
-      }
-      if (metadata !== undefined && !isJsonObject(metadata)) {
-        const message = `metadata is ${showValue(metadata)}.`;
-        yield { at: at("metadata"), message, fix: "Make it a map of keys to strings." };
-      }
-      const entries = isJsonObject(metadata) ? Object.entries(metadata) : [];
-      for (const [key, value] of entries.filter(([, one]) => typeof one !== "string").slice(0, 1)) {
-        const message = `${quote(key)} of metadata is ${showValue(value)}.`;
-        yield { at: at("metadata"), message, fix: "Put its value in quotes." };
-      }
-      if ([tools ?? ""].flat().some((name) => typeof name !== "string")) {
-        const message = "allowed-tools contains a value that is not a string.";
-        yield { at: at("allowed-tools"), message, fix: "Write names separated by spaces, or a list." };
+      for (const { key, accepts, fix } of keyTypes) {
+        const value = document.frontMatter[key];
+        if (value === undefined || accepts(value)) continue;
+        yield { at: ["frontMatter", key], message: `${key} is ${showValue(value)}.`, fix };
       }
     },
   },
@@ -148,7 +130,7 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     docs: `${format}#file-references`,
     why: "A model that follows a reference to nothing makes up what the file would have said.",
     fix: "Add the file, or correct the path.",
-    check: findReferences({ missing: "to no file of the package", "missing outside": "to no file of the repository" }),
+    check: (subject) => findReferences(subject, { outside: false }),
   },
   {
     id: "skill-reference-outside",
@@ -156,10 +138,7 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     docs: `${format}#file-references`,
     why: "A package that is installed alone does not have the files around it.",
     fix: "Put the file into the package.",
-    check: findReferences({
-      "file outside": "out of the package",
-      beyond: "out of the repository, and was not checked",
-    }),
+    check: (subject) => findReferences(subject, { outside: true }),
   },
   {
     id: "skill-hidden-unicode",
@@ -193,6 +172,24 @@ export const skillFormatRules = defineRules<SkillSubject>(format, [
     },
   },
 ]);
+
+const isString = (value: Json) => typeof value === "string";
+
+/** Keys of the front matter beside name and description, and what hosts expect of their values. */
+const keyTypes: readonly { key: string; accepts(value: Json): boolean; fix: string }[] = [
+  { key: "license", accepts: isString, fix: "Name the license, or the file that contains it." },
+  { key: "compatibility", accepts: isText, fix: "Say what the skill needs." },
+  {
+    key: "metadata",
+    accepts: (value) => isJsonObject(value) && Object.values(value).every(isString),
+    fix: "Make it a map of keys to strings, with values such as 1.0 in quotes.",
+  },
+  {
+    key: "allowed-tools",
+    accepts: (value) => [value ?? ""].flat().every(isString),
+    fix: "Write names separated by spaces, or a list.",
+  },
+];
 
 /** What parsers of YAML 1.1, such as PyYAML, read in text that is a string in YAML 1.2. */
 const oldReadings = [
@@ -252,36 +249,24 @@ function isFileReference({ text, target }: SkillReference, paths: ReadonlySet<st
 }
 
 type SkillReference = SkillDocument["references"][number];
-type Reference = SkillReference & { leads: "missing" | "missing outside" | "file outside" | "beyond" };
-
-function findReferences(places: { readonly [L in Reference["leads"]]?: string }) {
-  return function* (subject: SkillSubject): Iterable<Found> {
-    for (const { line, target, leads } of resolveReferences(subject))
-      if (places[leads])
-        yield { at: ["line", line], message: `The reference ${quote(target)} leads ${places[leads]}.` };
-  };
-}
-
-/** Finds references to files that are not in the package, and what they lead to. */
-function* resolveReferences({ package: { document }, files, outside }: SkillSubject): Iterable<Reference> {
+/** The references to files that the package does not have: those that lead out of it, or the others. */
+function* findReferences(subject: SkillSubject, { outside }: { outside: boolean }): Iterable<Found> {
+  const {
+    package: { document },
+    files,
+  } = subject;
   const paths = new Set(files.keys());
   for (const path of files.keys())
     for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) paths.add(path.slice(0, end));
   for (const one of document.references) {
     const path = isFileReference(one, paths) ? normalizePath(one.target) : undefined;
-    if (path === undefined || paths.has(path) || isOfOtherSkill(one, path, outside)) continue;
-    const found = /^(?:\.\.(?:\/|$)|\/|~|[A-Za-z]:)/.test(path) ? outside(path) : undefined;
-    yield { ...one, leads: found === undefined ? "missing" : found === "beyond" ? found : `${found} outside` };
+    if (path === undefined || paths.has(path) || leadsOut.test(path) !== outside) continue;
+    const where = outside ? "out of the package" : "to no file of the package";
+    yield { at: ["line", one.line], message: `The reference ${quote(one.target)} leads ${where}.` };
   }
 }
 
-/** Whether the text names a skill before a path, "build-kit release `references/a.md`", and that skill has the file. */
-function isOfOtherSkill({ text, target }: SkillReference, path: string, outside: SkillSubject["outside"]): boolean {
-  const words = text.slice(0, Math.max(0, text.indexOf(target))).match(/[a-z\d]+(?:-[a-z\d]+)*/g) ?? [];
-  const [plugin, skill] = words.slice(-2);
-  const locations = [`../${words.at(-1)}/${path}`, `../../../${plugin}/skills/${skill}/${path}`];
-  return words.length > 0 && locations.some((location) => outside(location) === "file");
-}
+const leadsOut = /^(?:\.\.(?:\/|$)|\/|~|[A-Za-z]:)/;
 
 /** Converts a target to a path relative to the package, without query and fragment. */
 function normalizePath(target: string): string {
