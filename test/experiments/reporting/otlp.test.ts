@@ -67,14 +67,14 @@ const broken: Trial = {
   cell: { ...answered.cell, trial: 3 },
   ...{ outcome: { kind: "broken", stage: "model", message: "secret of the provider" }, turns: [], verdict: undefined },
 };
-const about = { run: "2026-11-22T10-00-00-000", version: "0.1.0" };
+const run = "2026-11-22T10-00-00-000";
 
 type Sent = { resourceSpans: { scopeSpans: { spans: Record<string, Json>[] }[] }[] };
 const listSpans = (sent: unknown) =>
   (sent as Sent).resourceSpans.flatMap((one) => one.scopeSpans).flatMap((one) => one.spans);
 
 describe("the traces of trials", () => {
-  const traces = buildTraces([answered, broken], about);
+  const traces = buildTraces([answered, broken], run);
 
   it("fit the published schema of OTLP", () => {
     expect(findMisfits(traces, request, "request")).toEqual([]);
@@ -94,7 +94,7 @@ describe("the traces of trials", () => {
     expect(spans[0]).toMatchSnapshot();
     expect(spans[1]).toMatchSnapshot();
     expect(spans[2]).toMatchSnapshot();
-    expect(spans[4]).toMatchObject({ status: { code: 2, message: "broken: model" } });
+    expect(spans[4]).toMatchObject({ status: { code: 2 } });
   });
 
   it("hold no text of a user, a model, a tool or a provider", () => {
@@ -102,8 +102,8 @@ describe("the traces of trials", () => {
   });
 
   it("have the same ids whenever they are built", () => {
-    expect(buildTraces([answered, broken], about)).toEqual(traces);
-    expect(buildTraces([answered], { ...about, run: "another" })).not.toMatchObject({
+    expect(buildTraces([answered, broken], run)).toEqual(traces);
+    expect(buildTraces([answered], "another")).not.toMatchObject({
       resourceSpans: traces.resourceSpans,
     });
   });
@@ -119,7 +119,10 @@ describe("a collector", () => {
     expect(parseCollector(given, { env: {} }).href).toBe(target);
   });
 
-  it.each(["localhost:4318", "ftp://example.com", "collector"])("is not %s", (given) => {
-    expect(() => parseCollector(given, { env: {} })).toThrow("is not an HTTP or HTTPS URL");
-  });
+  it.each(["localhost:4318", "ftp://example.com", "collector", "http://user:word@localhost:4318"])(
+    "is not %s",
+    (given) => {
+      expect(() => parseCollector(given, { env: {} })).toThrow("is not an HTTP or HTTPS URL");
+    },
+  );
 });

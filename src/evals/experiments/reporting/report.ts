@@ -50,7 +50,7 @@ type ReportOptions = {
 export async function report({ run, format, out, otlp }: ReportOptions, io: Io): Promise<ExitCode> {
   const record = await findAnyRecord(run ?? "latest", resolve(io.cwd, out), printProblem(io));
   const { dir, manifest } = record;
-  const problem = otlp === undefined ? undefined : await exportTraces({ dir, run: manifest.id }, otlp, io);
+  const problem = otlp === undefined ? undefined : await exportTraces(dir, manifest.id, otlp, io);
   if (problem) printProblem(io)(problem);
   if (format === "csv") {
     const write = csvWriter(manifest);

@@ -215,7 +215,7 @@ export async function reportRun(
   if (options.reporter?.includes("github")) await writeGithubFiles(dir, input, blameText, io);
   for (const form of options.reporter ?? []) await printForm(form, { ...input, dir }, options.json, io);
   if (options.otlp !== undefined) {
-    const problem = await exportTraces({ dir, run: manifest.id }, options.otlp, io);
+    const problem = await exportTraces(dir, manifest.id, options.otlp, io);
     if (problem) printProblem(io)(problem);
   }
   if (accept && end === "complete") {
