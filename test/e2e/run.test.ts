@@ -38,6 +38,7 @@ describe("evals run on real servers", () => {
     const [moved] = trials.find(({ cell }) => cell.case === "rename")?.turns[0]?.calls ?? [];
     expect(moved?.execution).toEqual({
       status: "skipped",
+      denied: true,
       reason: "move_file is not annotated read-only (execute: read-only)",
     });
     expect(readdirSync(join(dir, "evals/sandbox"))).toContain("notes.txt");

@@ -340,6 +340,7 @@ describe("tools and skills in one suite", () => {
       ["avoided", "over-triggered", false],
       ["nothing", "abstained", true],
     ]);
+    expect(summary.suites[0]?.coverage).toEqual({ tools: 1, expected: 1, missing: [] });
     expect(summary.skills?.[0]?.skills.map(({ precision, recall, ...counts }) => counts)).toEqual([
       { name: "notes", truePositives: 1, falsePositives: 1, falseNegatives: 1, trueNegatives: 2 },
       { name: "photos", truePositives: 0, falsePositives: 1, falseNegatives: 0, trueNegatives: 2 },

@@ -44,6 +44,11 @@ export function suiteOf(given: Partial<SuiteSummary> & Pick<SuiteSummary, "cases
     kind: "retrieval baseline",
     note: lexicalNote,
     confusion: [],
+    coverage: {
+      tools: 14,
+      expected: 9,
+      missing: ["create_directory", "directory_tree", "edit_file", "write_file", "read_media_file"],
+    },
     latencyMs: { p50: 0.42, p95: 1.8 },
     totals: {
       ...{ trials, passed: sum((one) => one.passed), broken, missing: trials - graded - broken, calls: graded },
@@ -118,6 +123,7 @@ export const passed: RunSummary = runOf(
         }),
         caseOf({ ...weather, outcomes: { abstained: 5 } }),
       ],
+      coverage: { tools: 14, expected: 1, missing: ["create_directory", "edit_file"] },
     }),
   ],
   0,
@@ -282,13 +288,21 @@ export const hostile: RunSummary = runOf(
         caseOf({ id: "same id", input: "日本語のファイルを開いて 🎉", expected: "読む" }),
       ],
       confusion: [{ expected: `tool|${nasty}`, picked: nasty, n: 4 }],
+      coverage: {
+        tools: 40,
+        expected: 1,
+        missing: Array.from({ length: 39 }, (_, at) => `tool-${at}-${"z".repeat(80)}`),
+      },
     }),
   ],
   1,
 );
 
 /** A run without cases. */
-export const empty: RunSummary = runOf([suiteOf({ cases: [], latencyMs: null })], 1);
+export const empty: RunSummary = runOf(
+  [suiteOf({ cases: [], coverage: { tools: 0, expected: 0, missing: [] }, latencyMs: null })],
+  1,
+);
 
 const readTool = {
   name: "read_text_file",
@@ -375,6 +389,7 @@ export const skills: RunSummary = runOf(
   [
     suiteOf({
       name: "skill:release-notes",
+      coverage: { tools: 0, expected: 0, missing: [] },
       cases: [
         caseOf({ id: "notes-for-1-2-0", input: "Write the notes for 1.2.0", expected: "skill:release-notes", line: 3 }),
         caseOf({
@@ -386,6 +401,7 @@ export const skills: RunSummary = runOf(
     }),
     suiteOf({
       name: "skill:release-notes behavior",
+      coverage: { tools: 0, expected: 0, missing: [] },
       cases: [caseOf({ id: "notes-for-1-2-0", input: "Write the notes for 1.2.0", expected: "(behavior)", line: 3 })],
       arms: [
         {

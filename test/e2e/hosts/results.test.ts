@@ -84,22 +84,31 @@ const readPrompt = (body: object | undefined) =>
   );
 
 describe.each(["claude-code", "codex"] as const)("a call in %s", (name) => {
-  it("that is denied gets the text of the suite", async () => {
+  it("that is denied gets the text of the suite, and what follows is counted", async () => {
     const plain = await ask(name, `${name}-plain`, { execute: "never" });
     expect(plain.calls.map(({ tool }) => tool)).toEqual(["echo", "echo", "echo"]);
     expect(plain.calls[0]?.execution).toEqual({
       status: "skipped",
       reason: "no call is executed (execute: never)",
+      denied: true,
     });
+    expect(plain.suite?.denials).toEqual({
+      ...{ calls: 3, trials: 1, retries: 2 },
+      next: { sameCall: 1, otherArguments: 0, otherTool: 0, noCall: 0, ended: 0 },
+    });
+    expect(plain.report).toContain("Denied calls: 3 calls in 1 trial, 2 retries; then the same call 1/1 (100%)");
 
     const worded = await ask(name, `${name}-worded`, { execute: "never", denial: firm });
     const text = "echo is switched off for now (no call is executed (execute: never)). Do not call it again.";
     expect(worded.calls.map(({ execution }) => execution)).toMatchObject([{ status: "skipped", text }]);
     expect(JSON.stringify(worded.requests.at(-1))).toContain(text);
+    expect(worded.suite?.denials).toMatchObject({ calls: 1, retries: 0, next: { noCall: 1 }, text: firm });
+    expect(worded.report.replace(/\s+/g, " ")).toContain(`the model was told: ${firm}`);
 
     // Up to the first result nothing differs from letting calls run.
     const run = await ask(name, `${name}-run`, { execute: "all" });
     expect(run.calls.map(({ execution }) => execution?.status)).toEqual(["executed"]);
+    expect(run.suite?.denials).toBeUndefined();
     expect(readPrompt(run.requests[0]) === readPrompt(plain.requests[0]), "the first request").toBe(true);
     expect(readPrompt(worded.requests[0]) === readPrompt(plain.requests[0]), "the first request").toBe(true);
   });

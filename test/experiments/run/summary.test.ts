@@ -37,7 +37,7 @@ describe("the summary of a run", () => {
       suites: [
         {
           confusion: [{ expected: "read", n: 1, picked: "write" }],
-          ...{ failOn: ["rate"], failed: [] },
+          ...{ coverage: { expected: 1, missing: ["write"], tools: 2 }, failOn: ["rate"], failed: [] },
           ...{ kind: "language model", latencyMs: { p50: 3, p95: 5 }, model: "scripted", name: "s", ok: false },
           cases: [
             {
@@ -55,10 +55,10 @@ describe("the summary of a run", () => {
             },
           ],
           misses: {
-            parameters: [],
+            ...{ parameters: [], preconditions: [], repeated: [] },
             tools: [
               {
-                ...{ expected: "read", instead: [{ n: 1, picked: "write" }], passed: 4, picked: 4 },
+                ...{ expected: "read", instead: [{ n: 1, picked: "write" }], passed: 4, picked: 4, reachedLater: 0 },
                 ...{ trials: 5, wrongArguments: 0 },
               },
             ],

@@ -44,6 +44,7 @@ function describeHost(model: string, effort: string | undefined): Host {
       searchTools: new Set(["ToolSearch"]),
       skillTools: new Set(["Skill"]),
       readRefusal: ({ text, isError }) => (isError ? readRefusal(text) : undefined),
+      denial: /^(Permission to use|Claude requested permissions)/,
     },
     toServerName: (server) => server.replace(/[^a-zA-Z0-9_-]/g, "_"),
     toShownName: hostNames["claude-code"],

@@ -132,9 +132,9 @@ function takeRelayed(relayed: Set<RelayedCall>, tool: string, made: Call): Execu
   return match?.execution;
 }
 
-function toExecution(output: ToolOutput, ms: number, { readRefusal }: HostWording): Execution {
+function toExecution(output: ToolOutput, ms: number, { readRefusal, denial }: HostWording): Execution {
   const reason = readRefusal(output);
-  if (reason !== undefined) return { status: "skipped", reason };
+  if (reason !== undefined) return { status: "skipped", reason, ...(denial?.test(reason) && { denied: true }) };
   const result = { isError: output.isError, content: [{ type: "text", text: output.text }] };
   return { status: "executed", result, ms };
 }

@@ -49,6 +49,7 @@ function describeHost(model: string, api: Api, { apiKey, effort, maxTokens }: Ho
     wording: {
       searchTools: new Set(["tool_search_tool", "tool_search"]),
       skillTools: new Set(["skill"]),
+      denial: /^Permission denied/,
       readRefusal: ({ text }) => /^(Permission denied\b.*?|Tool '.*?' does not exist)(?=\. |\.?$)/.exec(text)?.[1],
     },
     toServerName: (server) => server.replace(/[^a-zA-Z0-9_-]/g, "-"),

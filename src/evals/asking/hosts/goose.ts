@@ -67,6 +67,7 @@ function describeHost(service: ServiceName, model: string, maxTokens: number): H
     wording: {
       searchTools: new Set(),
       skillTools: new Set(["load_skill"]),
+      denial: /^The user has declined/,
       readRefusal: ({ text }) =>
         /^The user has declined to run this tool\./.exec(text)?.[0] ??
         /^Error: -32600: (Tool '.*' was not advertised for this model turn)/.exec(text)?.[1],

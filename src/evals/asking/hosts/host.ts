@@ -34,6 +34,8 @@ export type HostWording = {
   skillTools: ReadonlySet<string>;
   /** Why a call was not executed, read from its output; undefined when it was. */
   readRefusal(output: ToolOutput): string | undefined;
+  /** Matches a reason that means that a permission was denied. Absent: the host denies no calls. */
+  denial?: RegExp;
 };
 
 /**

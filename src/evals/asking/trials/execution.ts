@@ -175,13 +175,10 @@ export function createTextResult(text: string, isError = false): Execution {
 }
 
 function deny(tool: string, reason: string, denial: string | undefined): Execution {
-  if (denial === undefined) return createSkip(reason);
+  const denied = { status: "skipped", reason, denied: true } as const;
+  if (denial === undefined) return denied;
   const values: Record<string, string> = { tool, reason };
-  return {
-    status: "skipped",
-    reason,
-    text: denial.replace(/\{(tool|reason)\}/g, (whole, name: string) => values[name] ?? whole),
-  };
+  return { ...denied, text: denial.replace(/\{(tool|reason)\}/g, (whole, name: string) => values[name] ?? whole) };
 }
 
 /** Longer results are truncated before they go back to the model, so that the ceiling of a plan holds. */

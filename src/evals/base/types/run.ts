@@ -130,6 +130,7 @@ export const runManifestSchema = z.object({
         })
         .optional()
         .describe("other tool lists with which these cases are asked too, in arms of their names"),
+      dispatchers: z.array(z.string()).optional().describe("tools that call others: coverage leaves them out"),
       failOn: z.array(gateSchema).optional().describe("what exits with 1 in this suite; absent: as the run says"),
       lift: z.string().optional().describe("the skill whose effect is measured: cases are asked without it too"),
       mocks: z.array(z.string()).optional().describe("the results that calls get in place of execution, by label"),
@@ -152,7 +153,7 @@ export const runManifestSchema = z.object({
             .optional()
             .describe("what it says in turn: trial t asks the t-th, and so on"),
           expected: z.string().describe("the label of the expectation in the confusion table"),
-          expectedTools: z.array(z.string()).describe("tools that the expectation names"),
+          expectedTools: z.array(z.string()).describe("tools that the expectation names, for coverage"),
           skills: aboutSkillsSchema.optional(),
           server: z
             .string()
@@ -244,6 +245,7 @@ const suiteSummarySchema = z.object({
             picked: integer.describe("in so many trials the expected tool was called first"),
             passed: integer,
             wrongArguments: integer,
+            reachedLater: integer.describe("another tool was called first, the expected one after it"),
             instead: z.array(z.object({ picked: z.string(), n: integer })),
           }),
         )
@@ -258,9 +260,33 @@ const suiteSummarySchema = z.object({
           invented: integer.describe("given, though the tool has no such parameter or none was expected"),
         }),
       ),
+      preconditions: z
+        .array(z.object({ tool: z.string(), before: z.string(), named: z.boolean(), n: integer }))
+        .describe("what was called before a tool that was reached later, and whether its description names that tool"),
+      repeated: z
+        .array(z.object({ tool: z.string(), after: z.enum(["denial", "error"]), n: integer }))
+        .describe("calls made again with the same arguments"),
     })
     .optional()
     .describe("why trials missed; absent: none did"),
+  denials: z
+    .object({
+      calls: integer.describe("calls that were not executed, by the policy or by a host"),
+      trials: integer.describe("trials with such a call"),
+      retries: integer.describe("later calls of a tool that had been denied in the trial"),
+      next: z
+        .object({
+          sameCall: integer.describe("the same tool with the same arguments"),
+          otherArguments: integer.describe("the same tool with other arguments"),
+          otherTool: integer,
+          noCall: integer.describe("an answer without a call"),
+          ended: integer.describe("the trial ended before the model saw the denial"),
+        })
+        .describe("trials by what the reply to the first denial called"),
+      text: z.string().optional().describe("what the model got, where the suite sets it; absent: the reason"),
+    })
+    .optional()
+    .describe("what models did after denied calls; absent: none was denied"),
   mocks: z
     .object({
       answered: integer.describe("calls that a mock answered"),
@@ -273,6 +299,11 @@ const suiteSummarySchema = z.object({
     .optional()
     .describe("what could not be checked in n trials, and why; absent where everything was"),
   servers: serversSummarySchema.optional().describe("of a whole configuration: what each server loses and takes"),
+  coverage: z.object({
+    tools: integer.describe("tools that the server offers"),
+    expected: integer.describe("of these, named by an expectation"),
+    missing: z.array(z.string()).describe("tools that no case expects"),
+  }),
   discovery: discoverySummarySchema
     .optional()
     .describe("how expected tools were found and chosen, where definitions are deferred"),

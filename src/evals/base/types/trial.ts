@@ -14,6 +14,7 @@ const executionSchema = z.discriminatedUnion("status", [
   z.object({
     status: z.literal("skipped"),
     reason: z.string(),
+    denied: z.literal(true).optional().describe("the policy or a host denied a call of a tool that is there"),
     text: z.string().optional().describe("what the model got, where the suite sets it; absent: the reason"),
     unmatched: z.literal(true).optional().describe("no mock of the suite answered the call"),
   }),

@@ -99,6 +99,7 @@ function describeSuite(
           ? { axis: "surface" as const, first: "default", others }
           : { axis: "distractors" as const, first: distractorsArm(smallest), others },
     }),
+    ...(suite.dispatch && { dispatchers: Object.keys(suite.dispatch) }),
     ...(suite.failOn && { failOn: [...suite.failOn] }),
     ...(suite.lift !== undefined && { lift: suite.lift }),
     ...(mocks.length > 0 && { mocks }),

@@ -1,8 +1,10 @@
 import { getOrAdd, sumOf } from "../../base/collections.ts";
 import type { ComparedCheck } from "../../base/types/check.ts";
 import { type Discovery, type DiscoverySummary, discoveryOutcomes } from "../../base/types/exposure.ts";
+import { canonicalJson } from "../../base/types/json.ts";
 import type { SuiteSummary } from "../../base/types/run.ts";
-import type { Score, Trial } from "../../base/types/trial.ts";
+import type { OfferedTool } from "../../base/types/tool.ts";
+import type { Call, Score, Trial, Turn } from "../../base/types/trial.ts";
 import { Counter, Ranking } from "./tally.ts";
 
 /** The expected and the picked label of a trial. */
@@ -139,19 +141,26 @@ const faultKeys = {
   invented: "invented",
 } as const;
 
-/** Counts why trials of a suite missed: what was picked instead of an expected tool, and its wrong arguments. */
+/**
+ * Counts why trials of a suite missed: wrong arguments of an expected tool and their faults, what was called before it,
+ * and calls repeated after they were denied or had failed.
+ */
 export class MissTally {
   readonly #tools = new Map<string, Omit<Misses["tools"][number], "instead"> & { instead: Counter }>();
   readonly #parameters = new Map<string, ParameterMisses>();
+  readonly #before = new Ranking<{ tool: string; before: string; named: boolean }>();
+  readonly #repeated = new Ranking<{ tool: string; after: "denial" | "error" }>();
   #hasFailed = false;
 
-  add({ verdict }: Trial): void {
+  add({ turns, verdict }: Trial, offered: readonly OfferedTool[]): void {
+    const calls = turns.flatMap((turn) => turn.calls.filter(({ role }) => role === undefined).map(toInner));
+    for (const repeat of findRepeated(calls)) this.#repeated.add(repeat);
     if (!verdict || verdict.grade === "not-gradable") return;
     this.#addFaults(verdict);
     const names = verdict.expected.split(" | ");
     // Several calls, no call and skills have labels of their own.
     if (verdict.expected.startsWith("(") || names.some((name) => / |^skill:/.test(name))) return;
-    const none = { trials: 0, picked: 0, passed: 0, wrongArguments: 0 };
+    const none = { trials: 0, picked: 0, passed: 0, wrongArguments: 0, reachedLater: 0 };
     const { expected } = verdict;
     const tally = getOrAdd(this.#tools, expected, () => ({ expected, ...none, instead: new Counter() }));
     tally.trials++;
@@ -159,6 +168,13 @@ export class MissTally {
     if (picked.has(verdict.selection) && !verdict.substituted) tally.picked++;
     else tally.instead.add(verdict.picked);
     if (wrongArguments.has(verdict.selection)) tally.wrongArguments++;
+    const at = calls.findIndex(({ tool }) => names.includes(tool));
+    if (verdict.selection !== "wrong-tool" || at < 1) return;
+    tally.reachedLater++;
+    const reached = calls[at]?.tool ?? "";
+    const { description = "" } = offered.find(({ name }) => name === reached) ?? {};
+    for (const tool of new Set(calls.slice(0, at).map((call) => call.tool)))
+      this.#before.add({ tool: reached, before: tool, named: mentions(description, tool) });
   }
 
   #addFaults({ grade, checks }: Score): void {
@@ -170,9 +186,9 @@ export class MissTally {
     }
   }
 
-  /** Undefined if nothing failed. */
+  /** Undefined if nothing failed and nothing was repeated. */
   summary(): Misses | undefined {
-    if (!this.#hasFailed) return undefined;
+    if (!this.#hasFailed && this.#repeated.size === 0) return undefined;
     const total = ({ missing, wrongType, wrongValue, invented }: ParameterMisses) =>
       missing + wrongType + wrongValue + invented;
     return {
@@ -183,8 +199,73 @@ export class MissTally {
       parameters: [...this.#parameters.values()].sort(
         (a, b) => total(b) - total(a) || (`${a.tool}.${a.parameter}` < `${b.tool}.${b.parameter}` ? -1 : 1),
       ),
+      preconditions: this.#before.ranked(),
+      repeated: this.#repeated.ranked(),
     };
   }
+}
+
+const toInner = (call: Call): Call => (call.inner ? { ...call, ...call.inner } : call);
+
+const callKey = ({ tool, arguments: args }: Call) => canonicalJson([tool, args ?? null]);
+
+function findRepeated(calls: readonly Call[]): { tool: string; after: "denial" | "error" }[] {
+  if (calls.length < 2) return [];
+  const failed = new Map<string, "denial" | "error">();
+  return calls.flatMap((call) => {
+    const after = failed.get(callKey(call));
+    if (call.execution?.status === "skipped") failed.set(callKey(call), "denial");
+    else if (call.execution?.result.isError) failed.set(callKey(call), "error");
+    return after ? [{ tool: call.tool, after }] : [];
+  });
+}
+
+function mentions(description: string, tool: string): boolean {
+  return description.split(/[^\w.-]+/).some((word) => word.replace(/(?<!\.)\.+$/, "") === tool);
+}
+
+type Denials = NonNullable<SuiteSummary["denials"]>;
+
+/** What models did after their first denied call, judged by the next reply. */
+export class DenialTally {
+  #calls = 0;
+  #trials = 0;
+  #retries = 0;
+  readonly #next = { sameCall: 0, otherArguments: 0, otherTool: 0, noCall: 0, ended: 0 };
+
+  add({ turns }: Trial): void {
+    const denied = turns.flatMap(({ calls }) => calls.filter(isDenied));
+    const [first] = denied;
+    if (!first) return;
+    this.#calls += denied.length;
+    this.#trials++;
+    const at = turns.findIndex(({ calls }) => calls.includes(first));
+    this.#next[classifyNext(first, turns[at], turns.slice(at + 1))]++;
+    const known = new Set<string>();
+    for (const { calls } of turns) {
+      for (const call of calls) if (known.has(call.tool)) this.#retries++;
+      for (const call of calls) if (isDenied(call)) known.add(call.tool);
+    }
+  }
+
+  /** Undefined if no call was denied. */
+  summary(): Denials | undefined {
+    if (this.#trials === 0) return undefined;
+    return { calls: this.#calls, trials: this.#trials, retries: this.#retries, next: { ...this.#next } };
+  }
+}
+
+const isDenied = ({ execution }: Call) => execution?.status === "skipped" && execution.denied === true;
+
+/** The calls of the reply after a denial. A reply that only searches for tools is skipped. */
+function classifyNext(first: Call, turn: Turn | undefined, later: readonly Turn[]): keyof Denials["next"] {
+  const replies = later.filter(({ userTurn }) => userTurn === turn?.userTurn);
+  const reply = replies.find(({ calls }) => calls.length === 0 || calls.some(({ role }) => role !== "search"));
+  if (!reply) return "ended";
+  const calls = reply.calls.filter(({ role }) => role !== "search");
+  if (calls.length === 0) return "noCall";
+  if (calls.some((call) => callKey(call) === callKey(first))) return "sameCall";
+  return calls.some(({ tool }) => tool === first.tool) ? "otherArguments" : "otherTool";
 }
 
 /** Counts what the mocks of a suite answered, in all arms. A mock without calls may have matchers that fit none. */

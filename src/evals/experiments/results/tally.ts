@@ -47,6 +47,10 @@ export class Counter {
 export class Ranking<T extends object> {
   readonly #counts = new Map<string, T & { n: number }>();
 
+  get size(): number {
+    return this.#counts.size;
+  }
+
   add(one: T | undefined): void {
     if (!one) return;
     const key = JSON.stringify(one);

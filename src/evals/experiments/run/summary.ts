@@ -13,13 +13,14 @@ import type {
 } from "../../base/types/run.ts";
 import { skillEntryName } from "../../base/types/skill.ts";
 import { plannedTrials } from "../../base/types/suite.ts";
+import { isOwnTool } from "../../base/types/tool.ts";
 import { addCost, type Trial } from "../../base/types/trial.ts";
 import { ServersTally } from "../arms/servers.ts";
 import { SkillTally } from "../arms/skills.ts";
 import { ArmsTally, listComparedArms } from "../arms/tally.ts";
 import { Check, readEvents, settledCheck } from "../check/verdict.ts";
 import { DriftWatch, parsePasses, readDriftEvents } from "../drift/verdict.ts";
-import { confusedPair, DiscoveryTally, MissTally, MockTally, type Pair } from "../results/calls.ts";
+import { confusedPair, DenialTally, DiscoveryTally, MissTally, MockTally, type Pair } from "../results/calls.ts";
 import { listFailed, toExitCode } from "../results/outcome.ts";
 import { CaseTally, Counter, Ranking, Spending } from "../results/tally.ts";
 import { readingNote } from "../results/text.ts";
@@ -142,6 +143,7 @@ class SuiteTally {
   readonly #cases = new Map<string, CaseTally>();
   readonly #confusion = new Ranking<Pair>();
   readonly #misses = new MissTally();
+  readonly #denials = new DenialTally();
   readonly #spending = new Spending();
   readonly #repliedBy = new Set<string>();
   readonly #unchecked = new Counter();
@@ -196,7 +198,8 @@ class SuiteTally {
     this.#servers?.add(trial);
     for (const what of trial.verdict?.unchecked ?? []) this.#unchecked.add(what);
     this.#confusion.add(confusedPair(trial));
-    this.#misses.add(trial);
+    this.#misses.add(trial, this.#manifest.toolsets[trial.toolset] ?? []);
+    this.#denials.add(trial);
   }
 
   summary(): SuiteSummary {
@@ -210,6 +213,8 @@ class SuiteTally {
     const drift = this.drift?.summary(cases);
     const discovery = this.#discovery.summary();
     const misses = this.#misses.summary();
+    const denials = this.#denials.summary();
+    const { denial } = this.#suite;
     const unreviewed = this.#suite.cases.filter(({ id }) => this.#suite.unreviewed?.includes(id)).length;
     const note = readingNote(this.#model.note, this.#suite);
     const unchecked = this.#unchecked.ranked().map(([text, n]) => ({ text, n }));
@@ -252,9 +257,11 @@ class SuiteTally {
       ...(unreviewed > 0 && { unreviewed }),
       confusion: this.#confusion.ranked(),
       ...(misses && { misses }),
+      ...(denials && { denials: { ...denials, ...(denial !== undefined && { text: denial }) } }),
       ...(this.#mocks && { mocks: this.#mocks.summary() }),
       ...(unchecked.length > 0 && { unchecked }),
       ...(this.#servers && { servers: this.#servers.summary() }),
+      coverage: measureCoverage(this.#manifest, this.#suite),
       ...(discovery && { discovery }),
       ...(this.#arms.length > 0 && { arms: this.#arms.map((arms) => arms.summary()) }),
       ...(drift && { drift }),
@@ -319,6 +326,17 @@ class SuiteTally {
       line: one.line,
     };
   }
+}
+
+/** Which tools of the suite's own servers an expectation names. Distractors need no coverage. */
+function measureCoverage(manifest: RunManifest, suite: ManifestSuite): SuiteSummary["coverage"] {
+  const own = new Set<string>();
+  for (const hash of new Set(suite.cases.map((one) => one.toolset)))
+    for (const tool of manifest.toolsets[hash] ?? []) if (isOwnTool(tool)) own.add(tool.name);
+  for (const name of suite.dispatchers ?? []) own.delete(name);
+  const expected = new Set(suite.cases.flatMap((one) => one.expectedTools));
+  const missing = [...own].filter((name) => !expected.has(name)).sort();
+  return { tools: own.size, expected: own.size - missing.length, missing };
 }
 
 /** Nearest-rank percentiles. */

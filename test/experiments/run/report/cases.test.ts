@@ -23,9 +23,10 @@ it("lists no tool that was picked and called rightly in every trial, if only an 
     picked: 1,
     passed: 0,
     wrongArguments: 0,
+    reachedLater: 0,
     instead: [],
   };
-  const misses = { tools: [tool], parameters: [] };
+  const misses = { tools: [tool], parameters: [], preconditions: [], repeated: [] };
   const summary = runOf([suiteOf({ cases: [], misses })], 1);
   expect(forms.terminal.render(runReport({ summary, manifest }))).not.toContain("Confused tools and wrong calls");
 });
@@ -44,8 +45,8 @@ it.each(["terminal", "markdown"] as const)("says once which tools were confused:
 
 it("counts the picks beyond the most frequent ones", () => {
   const instead = [6, 5, 4, 3, 2, 1, 1].map((n, at) => ({ picked: `tool-${at}`, n }));
-  const tool = { expected: "save_note", trials: 22, picked: 0, passed: 0, wrongArguments: 0, instead };
-  const misses = { tools: [tool], parameters: [] };
+  const tool = { expected: "save_note", trials: 22, picked: 0, passed: 0, wrongArguments: 0, reachedLater: 0, instead };
+  const misses = { tools: [tool], parameters: [], preconditions: [], repeated: [] };
   const summary = runOf([suiteOf({ cases: [], misses })], 1);
   expect(forms.markdown.render(runReport({ summary, manifest })).replaceAll("\\", "")).toContain("tool-4 2 and 2 more");
 });

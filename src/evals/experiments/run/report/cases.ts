@@ -8,6 +8,7 @@ import {
   details,
   type Fact,
   hasContent,
+  type Inline,
   type Item,
   list,
   makeColumns,
@@ -321,33 +322,48 @@ function reasons({ reasons: all }: CaseSummary) {
 
 type Misses = NonNullable<SuiteSummary["misses"]>;
 
-const noMisses: Misses = { tools: [], parameters: [] };
+const noMisses: Misses = { tools: [], parameters: [], preconditions: [], repeated: [] };
 
 /** Why trials missed, over all cases. A tool that is never picked has a different problem from one called wrongly. */
 export function missBlocks({ misses = noMisses, confusion }: SuiteSummary): Block[] {
-  const { tools, parameters } = misses;
+  const { tools, parameters, preconditions, repeated } = misses;
   // A trial can fail although its tool was picked and called rightly, by an assertion for example.
-  const missed = tools.filter((one) => one.picked < one.trials || one.wrongArguments > 0);
+  const missed = tools.filter((one) => one.picked < one.trials || one.wrongArguments > 0 || one.reachedLater > 0);
   const described = new Set(missed.map(({ expected }) => expected));
-  const toolRows = missed.map(({ expected, picked, trials, wrongArguments, instead }) => {
+  const toolRows = missed.map(({ expected, picked, trials, wrongArguments, reachedLater, instead }) => {
     const others = instead.map(({ picked: name, n }) => `${name} ${integer(n)}`);
-    return [expected, ratio({ passed: picked, trials }), integer(wrongArguments), some(others, 5)];
+    const counts = [ratio({ passed: picked, trials }), integer(wrongArguments), integer(reachedLater)];
+    return [expected, ...counts, some(others, 5)];
   });
   const toolColumns = makeColumns(
     ["name", "tool"],
-    ["figure", "picked", "arguments wrong"],
+    ["figure", "picked", "arguments wrong", "reached later"],
     ["prose", "picked instead"],
   );
-  // What is expected can also be no call, several calls or a skill.
-  const others = confusion.filter(({ expected, picked }) => expected !== picked && !described.has(expected));
+  const sentences = [
+    // What is expected can also be no call, several calls or a skill.
+    ...confusion.filter(({ expected, picked }) => expected !== picked && !described.has(expected)).map(describePair),
+    ...preconditions.map(describePrecondition),
+    ...repeated.map(describeRepeated),
+  ];
   const rows = parameters.map((one) => [one.tool, one.parameter, ...faultKinds.map(([key]) => integer(one[key]))]);
   const columns = makeColumns(["name", "tool", "parameter"], ["figure", ...faultKinds.map(([, kind]) => kind)]);
   return [
     details(
       "Confused tools and wrong calls",
       table("tool", toolColumns, toolRows),
-      list("pair", others.map(describePair), limits.explained),
+      list("finding", sentences, limits.explained),
     ),
     details("Wrong arguments by parameter", table("parameter", columns, rows)),
   ].filter(hasContent);
+}
+
+function describePrecondition({ tool, before, named, n }: Misses["preconditions"][number]): Inline {
+  const about = named ? "its description names it" : "its description does not name it";
+  return ["Before ", { code: tool }, " came ", { code: before }, ` in ${count(n, "trial")}: ${about}.`];
+}
+
+function describeRepeated({ tool, after, n }: Misses["repeated"][number]): Inline {
+  const why = after === "denial" ? "it had not been executed" : "it had returned an error";
+  return [{ code: tool }, `: ${count(n, "call")} repeated with the same arguments after ${why}.`];
 }

@@ -286,7 +286,10 @@ export function runPage(input: RunInput, trials: PageTrialCollector): WrittenRep
         return suites.length > 1 ? section(`${suite.name} · ${modelLabel(suite)}`, blocks) : blocks;
       }),
       ...triggerBlocks(summary),
-      ...suites.flatMap((suite) => [heading(3, `${suite.name} · ${modelLabel(suite)}`), suiteFacts(suite)]),
+      ...suites.flatMap((suite) => [
+        heading(3, `${suite.name} · ${modelLabel(suite)}`),
+        suiteFacts(suite, summary.partial !== undefined),
+      ]),
       ...manifestBlocks(manifest),
       facts(...runFacts(summary, manifest)),
     ],

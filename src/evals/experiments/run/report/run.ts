@@ -9,9 +9,10 @@ import {
   heading,
   type Inline,
   plainText,
+  type Span,
   text,
 } from "../../../reports/document.ts";
-import { count, some } from "../../../reports/format.ts";
+import { count, integer, share, some } from "../../../reports/format.ts";
 import { armsBlocks, discoveryBlocks } from "../../arms/report.ts";
 import { serverBlocks } from "../../arms/servers.ts";
 import { triggerBlocks } from "../../arms/skills.ts";
@@ -82,6 +83,7 @@ function withoutFigures(blocks: Blocks, status: string): Block[] {
 /** The whole report of a run: that of `evals show`, of Markdown and of logs. */
 export function runDocument(input: RunInput): Block[] {
   const { summary, manifest } = input;
+  const isPartial = summary.partial !== undefined;
   return [
     ...leadBlocks(input),
     ...casesByModel(summary.suites),
@@ -92,7 +94,7 @@ export function runDocument(input: RunInput): Block[] {
       ...unanswered(suite),
       ...missBlocks(suite),
       explanations(suite),
-      suiteFacts(suite),
+      suiteFacts(suite, isPartial),
     ]),
     ...triggerBlocks(summary),
     facts(
@@ -138,20 +140,53 @@ const suiteRows: readonly (readonly [label: string, lines: (suite: SuiteSummary)
   ["Mocks", ({ mocks }) => (mocks ? [`${count(mocks.answered, "call")} answered`] : [])],
   ["Mocks never matched", ({ mocks }) => (mocks?.unused.length ? [{ code: some(mocks.unused, 12) }] : [])],
   ["Not mocked", ({ mocks }) => (mocks?.unmatched ?? []).slice(0, 4).map((one) => quoteCounted(one, "call"))],
+  ["Denied calls", ({ denials }) => (denials ? describeDenials(denials) : [])],
   // It fails no trial, so only this shows it.
   ["Not judged", ({ unchecked = [] }) => unchecked.slice(0, 4).map((one) => quoteCounted(one, "trial"))],
   ["Usage", (suite) => [usageText(suite)]],
 ];
 
-/** What is remarkable about a suite, and what it used. */
-export function suiteFacts(suite: SuiteSummary): Block {
-  return facts(...suiteRows.flatMap(([label, lines]) => lines(suite).map((line): Fact => [label, line])));
+/** Coverage of the suite (only for a full run), what is remarkable about it, and usage. */
+export function suiteFacts(suite: SuiteSummary, isPartial: boolean): Block {
+  const { tools, expected, missing } = suite.coverage;
+  const covered = `${integer(expected)} of ${count(tools, "tool")} ${expected === 1 ? "is" : "are"} expected by a case`;
+  const names = listNames(missing.map((tool) => [{ code: tool }]));
+  const coverage = missing.length === 0 ? covered : [`${covered}; no case expects `, ...names];
+  return facts(
+    ["Coverage", isPartial || tools === 0 ? undefined : coverage],
+    ...suiteRows.flatMap(([label, lines]) => lines(suite).map((line): Fact => [label, line])),
+  );
+}
+
+function listNames(names: readonly (readonly Span[])[], max = 12): Span[] {
+  const shown = names.slice(0, max).flatMap((name, at): Span[] => [at === 0 ? "" : ", ", ...name]);
+  return names.length > max ? [...shown, ` and ${integer(names.length - max)} more`] : shown;
 }
 
 const quoteCounted = ({ text: what, n }: { text: string; n: number }, noun: string): Inline => [
   `${count(n, noun)}: `,
   { code: what, max: 300 },
 ];
+
+/** What models did after a denied call; nothing if every trial ended at the denial. */
+function describeDenials(denials: NonNullable<SuiteSummary["denials"]>): Inline[] {
+  const { calls, trials, retries, next, text: given } = denials;
+  const answered = trials - next.ended;
+  if (answered === 0) return [];
+  const names = {
+    sameCall: "the same call",
+    otherArguments: "the same tool with other arguments",
+    otherTool: "another tool",
+    noCall: "an answer without a call",
+  } as const;
+  const parts = (Object.keys(names) as (keyof typeof names)[]).flatMap((key) =>
+    next[key] === 0 ? [] : [`${names[key]} ${share({ passed: next[key], trials: answered })}`],
+  );
+  return [
+    `${count(calls, "call")} in ${count(trials, "trial")}, ${count(retries, "retry")}; then ${parts.join(", ")}`,
+    ...(given === undefined ? [] : [["the model was told: ", { code: given, max: 200 }]]),
+  ];
+}
 
 function judgeText({ judge }: RunSummary): string | undefined {
   if (!judge) return undefined;
