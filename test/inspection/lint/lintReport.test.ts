@@ -96,7 +96,7 @@ describe("for a person", () => {
     expect(text).toContain("… and 12 more findings: --json has them all");
   });
 
-  it("folds repeated findings of a rule on a tool", async () => {
+  it("starts with a summary by rule, and folds repeated findings of a rule on a tool", async () => {
     const repeated = Array.from({ length: 14 }, (_, n) => {
       const location = { server: "weather", tool: "get", path: `$.inputSchema.properties.p${n}` };
       return aFinding({ rule: "property-type", severity: "warning", location });
@@ -122,6 +122,7 @@ describe("for a person", () => {
       name("roads", 1, "unit"),
     ];
     const folded = renderTerminal(lintDocument(aReport(findings), { next }), pipe);
+    expect(folded).toMatch(/^warning +unit-without-enum +9 +8$/m);
     expect(folded.slice(folded.indexOf("weather\n"))).toMatchInlineSnapshot(`
       "weather
         warning unit-without-enum (7 times in 6 tools)  tool_0 $.inputSchema.properties.scale

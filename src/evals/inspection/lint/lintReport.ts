@@ -1,7 +1,7 @@
 import { groupBy, sumOf } from "../../base/collections.ts";
 import type { Finding, FindingLocation, LintReport, RuleInfo } from "../../base/types/finding.ts";
 import { type Block, heading, list, makeColumns, section, table, text, unlimited } from "../../reports/document.ts";
-import { findingItem, subjectText, worstFirst } from "../../reports/findings.ts";
+import { findingItem, severityOrder, subjectText, worstFirst } from "../../reports/findings.ts";
 import { count, some, withoutOutput } from "../../reports/format.ts";
 
 /** The most entries to show; the JSON has all of them. */
@@ -23,6 +23,7 @@ export function lintDocument(report: LintReport, { isWhole = false, next = "" } 
     text(...leadLines(report, shown.length, next)),
     ...(skillFolders.length > 0 ? [text(`Includes the skills in ${some(skillFolders)}, as in \`evals run\`.`)] : []),
     ...(shown.length < findings.length ? [text(hiddenInfos(findings))] : []),
+    ...summaryByRule(shown),
     ...[...sections].flatMap(([subject, own]) => section(subject, [list("finding", own.map(entryItem), maxItems)])),
     ...(left > 0 ? [text(`… and ${count(left, "more finding")}: --json has them all`)] : []),
     ...(confusable ? confusablePairs(confusable) : []),
@@ -46,6 +47,24 @@ function hiddenInfos(findings: readonly Finding[]): string {
   const byRule = [...groupBy(infos, ({ rule }) => rule)].sort(([, a], [, b]) => b.length - a.length);
   const rules = byRule.map(([rule, own]) => `${own.length} ${rule}`).join(", ");
   return `Not shown: ${count(infos.length, "info", "info")} (${rules}). Show ${infos.length === 1 ? "it" : "them"} with --all.`;
+}
+
+/** Fewer findings need no summary. */
+const minSummarized = 8;
+
+function summaryByRule(findings: readonly Finding[]): Block[] {
+  if (findings.length < minSummarized) return [];
+  const rules = [...groupBy(findings, ({ rule }) => rule)].map(([rule, own]) => ({
+    rule,
+    severity: own[0]?.severity ?? "info",
+    findings: own.length,
+    subjects: new Set(own.map(({ location }) => subjectText(location))).size,
+  }));
+  const rows = rules
+    .sort((a, b) => severityOrder.indexOf(a.severity) - severityOrder.indexOf(b.severity) || b.findings - a.findings)
+    .map(({ rule, severity, findings, subjects }) => [severity, rule, String(findings), String(subjects)]);
+  const columns = makeColumns(["text", "severity", "rule"], ["figure", "findings", "affected"]);
+  return [table("rule", columns, rows, { max: maxItems })];
 }
 
 /** Findings that are shown as one: the first in full, the others as their places. */
