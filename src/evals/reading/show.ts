@@ -230,9 +230,7 @@ function historyRow(entry: HistoryEntry): TableRow {
   const tone = tones[verdict];
   const cells: TableCell[] = [
     run,
-    rate === null || interval === null
-      ? "no graded trial"
-      : [`${percent(rate)} (${range(interval)})`, { bar: { rate, interval } }],
+    rate === null || interval === null ? "no graded trial" : `${percent(rate)} (${range(interval)})`,
     `${passed}/${cases}`,
     tone ? [{ strong: verdict, tone }] : verdict,
     describeChanges(entry),
