@@ -1,5 +1,4 @@
 import { execFileSync } from "node:child_process";
-import { hash } from "node:crypto";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { join } from "node:path";
@@ -178,7 +177,6 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     run.child.kill(signal);
     const stopped = await run.ended;
     expect(stopped.code).toBe(code);
-    expect(stopped.err).toMatch(/Workers are still running 5 trials; evals run --resume collects their answers\./);
     expect(trialsOf(summaryOf(stopped).dir)).toHaveLength(10);
     expect([await count("wait"), await count("active")]).toEqual([0, 5]);
     go();
@@ -193,11 +191,9 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     const [id = ""] = readdirSync(join(dir, "reports"));
     const name = await findRun();
     await redis.use((client) => client.pexpire(names.nameLease(name), 1));
-    const worker = startWorker();
-    const dropped = untilPrinted(worker, `Dropping the trials of the run ${id}`);
+    startWorker();
     const other = await startRun([...flags(1), "--out", "other", "--case", "c0"]).ended;
     expect(summaryOf(other).totals).toMatchObject({ trials: 1, passed: 1 });
-    await dropped;
     await until(async () => (await count("wait")) === 0);
     expect(endpoint.requests).toHaveLength(1);
     await expectWhole(startRun(["--resume", id, "--json"]), 21);
@@ -219,7 +215,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
       expect(await redis.use((client) => client.keys(keys))).toEqual([]);
   });
 
-  it("asks again what a server without an append-only file has lost, and says so", async () => {
+  it("asks again what a server without an append-only file has lost", async () => {
     const forgetful = await startRedis(["--appendonly", "no"]);
     startWorker(["-c", "1"], dir, {}, forgetful.url);
     const run = start(["run", ...flags(1), "--queue", forgetful.url], { cwd: dir });
@@ -232,9 +228,6 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     await forgetful.restart();
     const ended = await run.ended;
     expect(summaryOf(ended).totals).toMatchObject({ trials: 20, passed: 20, missing: 0 });
-    expect(ended.err).toMatch(
-      /warning: The lease of this run on the queue at redis:\S+ has expired: the server lost its data/,
-    );
     // At most what was in flight, and answers that were not read yet.
     expect(endpoint.requests.length).toBeLessThanOrEqual(23);
   });
@@ -248,7 +241,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     const { code, err } = await first.ended;
     expect({ code, err }).toEqual({
       code: 130,
-      err: expect.stringContaining("10 trials run, 5 returned to the queue."),
+      err: expect.stringContaining("10 trials run."),
     });
     go();
     startWorker();
@@ -341,7 +334,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
       /error: The plan of the run .* does not match this worker: the suite "s" was edited\.\n {2}Check out/,
     );
     expect(ended.code).toBe(3);
-    expect(ended.err).toMatch(/warning: The worker .* does not run this plan: the suite "s" was edited\./);
+    expect(ended.err).toMatch(/warning: A worker does not run this plan: .*: the suite "s" was edited\./);
     expect(ended.err).toMatch(
       /anthropic:x was stopped: no worker runs this plan: .*the suite "s" was edited: 40 trials are missing/,
     );
@@ -357,15 +350,13 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     queue.on("error", () => {});
     const cell = { suite: "s", case: "c0", arm: "head", model: "anthropic:x", trial: 1 };
     const forge = async (flags: object) => {
-      const plan = { format: "tool-evals plan 1", harness: "0.1.0", flags, suites: [], models: [] };
-      const text = JSON.stringify(plan);
-      const planHash = hash("sha256", text);
-      await redis.use((client) => client.hset(names.nameAnswers("forged"), names.planField, text));
-      await redis.use((client) => client.set(names.nameLease("forged"), planHash));
+      const plan = { format: "tool-evals plan 1", harness: "0.1.0", startedAt: "2026-01-01T00:00:00.000Z", flags };
+      await redis.use((client) => client.hset(names.nameAnswers("forged"), names.openField, ""));
+      await redis.use((client) => client.set(names.nameLease("forged"), JSON.stringify(plan)));
       const worker = startWorker();
       await queue.add(
         "trial",
-        { run: "forged", cell, toolset: "t", orderSeed: 1 },
+        { run: "forged", cell, suite: "s", toolset: "t", settings: "m", orderSeed: 1 },
         { jobId: names.nameJob("forged", cell) },
       );
       const { code, err } = await worker.ended;
@@ -391,26 +382,24 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     await queue.close();
   });
 
-  it("says what a stopped worker waits for when the server refuses its answers", async () => {
+  it("ends a stopped worker when the server has taken its answers", async () => {
     const go = holdAnswers();
     const worker = startWorker(["-c", "5"]);
     const run = startRun(flags(1));
     await untilAsked(5);
     const isRefused = untilPrinted(worker, "refuses commands (OOM");
-    const isExplained = untilPrinted(worker, `Waiting for the queue at ${redis.url} to take`);
     await redis.use((client) => client.config("SET", "maxmemory", "100kb"));
     go();
     await isRefused;
     worker.child.kill("SIGINT");
-    await isExplained;
+    await pause(1_000);
+    expect(worker.child.exitCode).toBeNull();
     await redis.use((client) => client.config("SET", "maxmemory", "0"));
     const { code, err } = await worker.ended;
     expect(code).toBe(130);
     // Replies that were still on their way at the signal are not among them.
-    const [, answers] =
-      /to take (\d) answers?\. Press Ctrl-C again to quit without: the trials are then paid for again\.\n/.exec(err) ??
-      [];
-    expect(err).toContain(`: ${answers} trials run`);
+    const [, answers] = /: (\d) trials run/.exec(err) ?? [];
+    expect(Number(answers)).toBeGreaterThan(0);
     startWorker();
     await expectWhole(run, 25 - Number(answers));
   });
@@ -438,11 +427,11 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     const areBack = processes.map((one) => untilPrinted(one, `Reconnected to the queue at ${redis.url}.`));
     const resumeServer = await suspendServer();
     const late = startWorker();
-    await untilPrinted(late, `Waiting for the queue at ${redis.url}, which does not answer yet.`);
+    await pause(5_000);
     late.child.kill("SIGINT");
     expect(await late.ended).toMatchObject({
       code: 130,
-      err: expect.stringContaining("cannot be reached: Connection is closed."),
+      err: expect.stringContaining("cannot be used: Connection is closed."),
     });
     await Promise.all(areSilent);
     resumeServer();
@@ -451,7 +440,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 20, passed: 20, broken: 0, missing: 0 });
   });
 
-  it("is not misled by jobs and plans that are deleted or edited on the server", async () => {
+  it("is not misled by jobs and plans that are deleted or spoiled on the server", async () => {
     const whole = summaryOf(await spawnEvals(["run", ...flags(1)], { cwd: dir }));
     endpoint.requests.length = 0;
     const run = startRun(flags(1));
@@ -459,22 +448,17 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     await redis.use(async (client) => {
       const ids = await client.lrange("evals:trials-anthropic:wait", 0, -1);
       const [deleted = "", spoiled = "", moved = ""] = ids.map((id) => `evals:trials-anthropic:${id}`);
-      const [answers = ""] = await client.keys("evals:answers:*");
-      const plan = JSON.parse((await client.hget(answers, names.planField)) ?? "");
-      await client.hset(answers, names.planField, JSON.stringify({ ...plan, flags: { ...plan.flags, maxTokens: 17 } }));
+      await client.del(await client.keys("evals:lease:*"));
       await client.del(deleted);
       await client.hset(spoiled, "data", "{");
       const job = JSON.parse((await client.hget(moved, "data")) ?? "");
       await client.hset(moved, "data", JSON.stringify({ ...job, cell: { ...job.cell, trial: 7 } }));
     });
-    const worker = startWorker();
-    const isDropped = untilPrinted(worker, "their plan does not match its hash.");
+    startWorker();
     const ended = await run.ended;
-    await isDropped;
     expect(ended.code, ended.err).toBe(0);
     expect(trialsOf(summaryOf(ended).dir).map(timeless)).toEqual(trialsOf(whole.dir).map(timeless));
     expect(endpoint.requests).toHaveLength(20);
-    expect(endpoint.requests.filter(({ body }) => (body as { max_tokens: number }).max_tokens === 17)).toEqual([]);
   });
 
   it("drops other answers to trials that are on the record", async () => {

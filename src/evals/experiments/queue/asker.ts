@@ -1,20 +1,20 @@
-import { isAbsolute, normalize } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { JobType, Queue } from "bullmq";
 import type { PlannedCell } from "../../asking/trials/plan.ts";
 import { type Asker, createLocalAsker } from "../../asking/trials/runTrial.ts";
 import { excerpt } from "../../base/text/text.ts";
-import { messageOf, printProblem, usageError } from "../../base/types/errors.ts";
+import { formatIssues, printProblem } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
-import { type Broken, budgetedUsd, type Trial } from "../../base/types/trial.ts";
+import { isNestedDeeper, parseJsonText } from "../../base/types/json.ts";
+import { type Broken, budgetedUsd, type Trial, trialSchema } from "../../base/types/trial.ts";
 import type { AskOptions } from "../pipeline/pipeline.ts";
 import { computeTrialCeiling } from "../pipeline/price.ts";
 import type { OpenRecord } from "../pipeline/record.ts";
-import type { Resumed } from "../pipeline/recordedOptions.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import {
   type Broker,
   connectBroker,
+  hashSettings,
   keyPrefix,
   nameAnswers,
   nameJob,
@@ -22,20 +22,21 @@ import {
   nameProvider,
   nameQueue,
   nameRun,
-  parseTrial,
-  planField,
+  openField,
   refusalField,
-  sealPlan,
   type TrialJob,
+  waitAtMost,
+  writePlan,
 } from "./connection.ts";
 
 /** Default number of trials on the queue at a time; --concurrency overrides it. Workers have their own limits. */
 const defaultQueued = 1_000;
 const pollMs = 100;
 const checkMs = 5_000;
-const closeMs = 5_000;
 /** How long the server keeps the plan of a run that was stopped, the answers to it, and a failed job, in seconds. */
 const keptSeconds = 30 * 86_400;
+/** Maximum length of an answer in characters. Replies and results are truncated far below it. */
+const maxTrialLength = 64 * 1024 * 1024;
 /** How long workers still run the trials of a run that no longer renews its lease, in seconds. */
 const leaseSeconds = 60;
 
@@ -45,35 +46,13 @@ const unfinished: JobType[] = ["active", "wait"];
 /** The queue of a run whose trials are asked on workers. */
 export type RunQueue = Awaited<ReturnType<typeof connectQueue>>;
 
-type QueueOptions = AskOptions & {
-  paths?: readonly string[] | undefined;
-  prices?: string | undefined;
-  baselines: string;
-  rate?: number | undefined;
-};
-
-/** Connects to the queue of `--queue` before anything is opened. Throws like `connectBroker`, and for a partial run. */
-export async function connectQueue(url: string, options: QueueOptions, resumed: Resumed | undefined, io: Io) {
-  if (resumed?.manifest.partial)
-    throw usageError(
-      `The run ${resumed.manifest.id} is partial, and --queue supports only whole runs.`,
-      "Omit --queue.",
-    );
-  const { paths = [], prices, baselines, given } = options;
-  const far = [...paths, prices, baselines].find((path) => path && (isAbsolute(path) || /^\.\./.test(normalize(path))));
-  if (far !== undefined)
-    throw usageError(
-      `Workers cannot find ${far}: with --queue, paths are relative and in the working directory.`,
-      "Start the run and the workers in the folder of the project.",
-    );
+/** Connects to the queue of `--queue` before anything is opened. Throws like `connectBroker`. */
+export async function connectQueue(url: string, options: AskOptions & { rate?: number | undefined }, io: Io) {
   const broker = await connectBroker(url, io);
   return {
-    concurrency: given?.has("concurrency") ? options.concurrency : defaultQueued,
+    concurrency: options.given?.has("concurrency") ? options.concurrency : defaultQueued,
     close: broker.close,
     async openAsker(workspace: Workspace, record: OpenRecord): Promise<Asker> {
-      const replay = workspace.models.find(({ id }) => nameProvider(id) === "replay");
-      if (replay)
-        throw usageError(`${replay.id} answers from a local record, which workers cannot read.`, "Omit --queue.");
       const asker = new QueuedAsker(broker, workspace, record, io);
       await asker.open(options.rate);
       return asker;
@@ -81,13 +60,12 @@ export async function connectQueue(url: string, options: QueueOptions, resumed: 
   };
 }
 
-/** A cell that waits for its answer since `askedAt` (monotonic, in ms), until `signal` aborts. */
+/** A cell that waits for its answer until `signal` aborts. */
 type AwaitedCell = {
   id: string;
   plannedCell: PlannedCell;
   job: TrialJob;
   queue: Queue;
-  askedAt: number;
   signal: AbortSignal;
   resolve(trial: Trial): void;
 };
@@ -99,14 +77,13 @@ type AwaitedCell = {
  * its cell, so a cell is on the queue only once, however often it is added.
  */
 class QueuedAsker implements Asker {
-  readonly #broker: Broker;
-  readonly #workspace: Workspace;
-  readonly #record: OpenRecord;
-  readonly #io: Io;
   readonly #run: string;
   readonly #answers: string;
-  readonly #plan: ReturnType<typeof sealPlan>;
-  readonly #workers: ReturnType<typeof watchWorkers>;
+  readonly #plan: string;
+  /** A worker that refused the plan, and why. */
+  #refusal: string | undefined;
+  /** Providers of which it is said that no worker takes their trials. */
+  readonly #unserved = new Set<string>();
   /** By provider. */
   readonly #queues = new Map<string, Queue>();
   /** Jobs that were queued or answered before the run was killed and resumed. They are not added again. */
@@ -117,24 +94,22 @@ class QueuedAsker implements Asker {
   readonly #taken = new Set<string>();
   readonly #pending = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
-  /** Number of jobs that workers are running although this run no longer waits for them. */
-  #abandoned = 0;
 
-  constructor(broker: Broker, workspace: Workspace, record: OpenRecord, io: Io) {
-    this.#broker = broker;
-    this.#workspace = workspace;
-    this.#record = record;
-    this.#io = io;
+  constructor(
+    private readonly broker: Broker,
+    private readonly workspace: Workspace,
+    private readonly record: OpenRecord,
+    private readonly io: Io,
+  ) {
     this.#run = nameRun(record.manifest);
     this.#answers = nameAnswers(this.#run);
-    this.#plan = sealPlan(record.manifest, workspace.git?.commit);
-    this.#workers = watchWorkers(broker.name, io);
+    this.#plan = writePlan(record.manifest, workspace.git?.commit);
   }
 
   /** Finds what was queued or answered before. `rate`: maximum trials a second and provider, on all workers. */
   async open(rate: number | undefined): Promise<void> {
-    const { bullmq, redis } = this.#broker;
-    for (const provider of new Set(this.#workspace.models.map(({ id }) => nameProvider(id)))) {
+    const { bullmq, redis } = this.broker;
+    for (const provider of new Set(this.workspace.models.map(({ id }) => nameProvider(id)))) {
       const options = { prefix: keyPrefix, skipVersionCheck: true, connection: redis };
       const queue = new bullmq.Queue(nameQueue(provider), options);
       queue.on("error", () => {});
@@ -150,7 +125,7 @@ class QueuedAsker implements Asker {
   }
 
   async ask(plannedCell: PlannedCell, signal: AbortSignal): Promise<Trial> {
-    const { context, judge } = this.#workspace;
+    const { context, judge } = this.workspace;
     const { planned, model } = plannedCell;
     if (planned.unavailable) return await createLocalAsker(context).ask(plannedCell, signal);
     const reserved = await context.limits.reserve(computeTrialCeiling(planned, model, judge), signal);
@@ -163,27 +138,26 @@ class QueuedAsker implements Asker {
   settle({ cell }: Trial): void {
     const id = nameJob(this.#run, cell);
     // Without an answer nothing was recorded. A later answer stays on the server for when the run is resumed.
-    if (this.#taken.delete(id)) this.#track(this.#broker.redis.hdel(this.#answers, id));
+    if (this.#taken.delete(id)) this.#track(this.broker.redis.hdel(this.#answers, id));
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#track(this.#broker.redis.del(nameLease(this.#run)));
-    // A server that is gone must not keep the run from ending.
-    await waitAtMost(closeMs, Promise.all(this.#pending));
-    if (this.#abandoned > 0)
-      this.#io.err(`Workers are still running ${this.#abandoned} trials; evals run --resume collects their answers.\n`);
-    else await waitAtMost(closeMs, this.#removeAll());
+    this.#track(this.broker.redis.del(nameLease(this.#run)));
+    await waitAtMost(Promise.all(this.#pending));
+    if (this.record.results.summary().totals.missing === 0) await waitAtMost(this.broker.redis.del(this.#answers));
   }
 
   async #askWorker(plannedCell: PlannedCell, signal: AbortSignal): Promise<Trial> {
-    const { cell, planned, orderSeed } = plannedCell;
+    const { cell, planned, model, orderSeed } = plannedCell;
     const queue = this.#queues.get(nameProvider(cell.model));
     if (!queue) throw new Error(`${cell.model} is not in the plan of the run`);
     const id = nameJob(this.#run, cell);
-    const job: TrialJob = { run: this.#run, cell, toolset: planned.toolset.hash, orderSeed };
+    const settings = hashSettings(model, this.workspace.judge);
+    const hashes = { suite: planned.suite.hash, toolset: planned.toolset.hash, settings };
+    const job: TrialJob = { run: this.#run, cell, ...hashes, orderSeed };
     return await new Promise<Trial>((resolve) => {
-      const awaited = { id, plannedCell, job, queue, askedAt: performance.now(), signal, resolve };
+      const awaited = { id, plannedCell, job, queue, signal, resolve };
       this.#awaited.set(id, awaited);
       if (!this.#askedBefore.delete(id)) this.#track(this.#put(awaited));
     });
@@ -199,7 +173,7 @@ class QueuedAsker implements Asker {
       try {
         await work();
       } catch (error) {
-        this.#broker.reportRefusal(error);
+        this.broker.reportRefusal(error);
       }
       await pause(everyMs, undefined, { signal }).catch(() => {});
     }
@@ -213,15 +187,12 @@ class QueuedAsker implements Asker {
   /** Stops waiting for a cell. If a worker is already running it, a resumed run collects the answer. */
   #abandon({ id, plannedCell, queue, resolve }: AwaitedCell, outcome: Broken): void {
     this.#awaited.delete(id);
-    const removeJob = async () => {
-      if ((await queue.remove(id)) === 0) this.#abandoned++;
-    };
-    this.#track(removeJob());
+    this.#track(queue.remove(id));
     resolve(toUnasked(plannedCell, outcome));
   }
 
   async #takeAnswers(): Promise<void> {
-    const { redis } = this.#broker;
+    const { redis } = this.broker;
     const isRefusal = (field: string) => field.startsWith(refusalField);
     const fields = (await redis.hkeys(this.#answers)).filter((field) => this.#awaited.has(field) || isRefusal(field));
     const values = fields.length > 0 ? await redis.hmget(this.#answers, ...fields) : [];
@@ -229,7 +200,7 @@ class QueuedAsker implements Asker {
       const value = values[at];
       const awaited = this.#awaited.get(field);
       if (typeof value !== "string") continue;
-      if (isRefusal(field)) this.#workers.addRefusal(field.slice(refusalField.length), value);
+      if (isRefusal(field)) this.#reportRefusal(field, value);
       if (!awaited) continue;
       this.#awaited.delete(field);
       this.#taken.add(field);
@@ -237,32 +208,44 @@ class QueuedAsker implements Asker {
     }
   }
 
+  #reportRefusal(field: string, reason: string): void {
+    this.#track(this.broker.redis.hdel(this.#answers, field));
+    this.#refusal = `${excerpt(field.slice(refusalField.length), 100)}: ${excerpt(reason, 1_000)}`;
+    const message = `A worker does not run this plan: ${this.#refusal}.`;
+    printProblem(this.io)({ severity: "warning", message, hint: "Update its checkout and start it again." });
+  }
+
+  /** Keeps what workers need on the server, puts lost jobs there again, and looks whether there are workers. */
   async #check(): Promise<void> {
-    if ((await this.#broker.redis.expire(nameLease(this.#run), leaseSeconds)) === 0) {
-      await this.#store();
-      printProblem(this.#io)({
-        severity: "warning",
-        message: `The lease of this run on the queue at ${this.#broker.name} has expired: the server lost its data, or this process was suspended.`,
-        hint: "Trials without an answer are queued again. Those that a worker was running may be paid for twice.",
-      });
-    }
+    if ((await this.broker.redis.expire(nameLease(this.#run), leaseSeconds)) === 0) await this.#store();
     for (const [provider, queue] of this.#queues) {
       const listAwaited = () => [...this.#awaited.values()].filter((awaited) => awaited.queue === queue);
       if (listAwaited().length === 0) continue;
       await this.#requeueLost(queue, listAwaited());
       const workers = await queue.getWorkersCount().catch(() => undefined);
-      const obstacle = this.#workers.findObstacle(provider, workers);
-      if (obstacle === undefined) continue;
-      for (const awaited of listAwaited()) this.#abandon(awaited, { ...cancelled, message: obstacle });
+      if (workers === 0) this.#reportUnserved(provider, listAwaited());
+    }
+  }
+
+  /** No worker takes the trials of a provider: gives them up if one refused the plan, else warns once. */
+  #reportUnserved(provider: string, awaited: readonly AwaitedCell[]): void {
+    if (this.#refusal !== undefined) {
+      const message = `no worker runs this plan: ${this.#refusal}`;
+      for (const one of awaited) this.#abandon(one, { ...cancelled, message });
+    } else if (!this.#unserved.has(provider)) {
+      this.#unserved.add(provider);
+      const { name } = this.broker;
+      const message = `No worker takes trials of ${provider} at ${name}.`;
+      const hint = `Start one in a checkout of the suites: evals worker ${name}`;
+      printProblem(this.io)({ severity: "warning", message, hint });
     }
   }
 
   async #requeueLost(queue: Queue, awaited: readonly AwaitedCell[]): Promise<void> {
-    const asked = awaited.filter(({ askedAt }) => performance.now() - askedAt > checkMs);
     const present = new Set(await queue.getRanges(unfinished, 0, -1));
     // A worker answers before its job is removed, so a job is lost if it is neither on the queue nor answered.
     await this.#takeAnswers();
-    const gone = asked.filter((one) => !present.has(one.id) && this.#awaited.get(one.id) === one);
+    const gone = awaited.filter((one) => !present.has(one.id) && this.#awaited.get(one.id) === one);
     if (gone.length > 0) await this.#store();
     for (const lost of gone) {
       const failed = await queue.getJob(lost.id);
@@ -274,66 +257,23 @@ class QueuedAsker implements Asker {
     }
   }
 
-  /** Stores the lease, and the hash with the plan, without which workers do not answer. */
+  /** Stores the lease with the plan, and the hash of the answers, without which workers do not answer. */
   async #store(): Promise<void> {
-    const { redis } = this.#broker;
-    const { hash, text } = this.#plan;
+    const { redis } = this.broker;
     await Promise.all([
-      redis.hset(this.#answers, planField, text),
+      redis.hset(this.#answers, openField, ""),
       redis.expire(this.#answers, keptSeconds),
-      redis.set(nameLease(this.#run), hash, "EX", leaseSeconds),
+      redis.set(nameLease(this.#run), this.#plan, "EX", leaseSeconds),
     ]);
-  }
-
-  /** Removes jobs that no worker is running, and the answers, unless a resumed run needs them. */
-  async #removeAll(): Promise<void> {
-    const isWhole = this.#record.results.summary().totals.missing === 0;
-    if (isWhole) await this.#broker.redis.del(this.#answers);
-    for (const queue of this.#queues.values())
-      for (const id of await queue.getRanges([...unfinished, "failed"], 0, -1))
-        if (id.startsWith(`${this.#run}-`)) await queue.remove(id);
   }
 
   /** Makes `close` wait for this work. Failures are only reported: the client reconnects, and checks repair losses. */
   #track(work: Promise<unknown>): void {
     const tracked: Promise<unknown> = work
-      .catch(this.#broker.reportRefusal)
+      .catch(this.broker.reportRefusal)
       .finally(() => this.#pending.delete(tracked));
     this.#pending.add(tracked);
   }
-}
-
-/** Warns if no worker runs the trials of a run. `server`: the URL of the queue, as messages name it. */
-export function watchWorkers(server: string, io: Pick<Io, "err">) {
-  const warn = (message: string, hint: string) => printProblem(io)({ severity: "warning", message, hint });
-  /** Why workers refused the plan, by worker. */
-  const refusals = new Map<string, string>();
-  /** Providers that had no worker when it was last looked. */
-  const unserved = new Set<string>();
-  return {
-    /** Records that a worker refused the plan, and warns unless it gave the same reason before. */
-    addRefusal(worker: string, reason: string) {
-      if (refusals.get(worker) === reason) return;
-      refusals.set(worker, reason);
-      const message = `The worker ${excerpt(worker, 100)} does not run this plan: ${excerpt(reason, 1_000)}.`;
-      warn(message, "Update its checkout and start it again.");
-    },
-    /**
-     * Returns why no worker will run the trials of a provider: all have refused the plan. Warns once if none has come
-     * yet. `count`: the workers of the provider now; undefined if unknown. One look is not enough to find none: after a
-     * lost connection, workers may be back later than this process.
-     */
-    findObstacle(provider: string, count: number | undefined): string | undefined {
-      const [refusal] = refusals;
-      const isSecondLook = unserved.delete(provider);
-      if (count !== 0) return undefined;
-      unserved.add(provider);
-      if (refusal) return isSecondLook ? `no worker runs this plan: ${refusal[0]}: ${refusal[1]}` : undefined;
-      const hint = `Start one in a checkout of the suites: evals worker ${server}`;
-      if (!isSecondLook) warn(`No worker takes trials of ${provider} at ${server}.`, hint);
-      return undefined;
-    },
-  };
 }
 
 const cancelled: Broken = {
@@ -343,12 +283,14 @@ const cancelled: Broken = {
   again: true,
 };
 
-function readTrial(text: string, { plannedCell, job }: AwaitedCell): Trial {
-  try {
-    return parseTrial(text, job);
-  } catch (thrown) {
-    return toUnrun(plannedCell, `the worker's answer cannot be read: ${excerpt(messageOf(thrown), 500)}`);
-  }
+/** Parses an answer. One that cannot be read, or answers another cell, breaks its trial. */
+function readTrial(text: string, { id, plannedCell, job }: AwaitedCell): Trial {
+  const value = text.length > maxTrialLength ? undefined : parseJsonText(text);
+  const { data, error } = trialSchema.safeParse(isNestedDeeper(value) ? undefined : value);
+  const isAnswer = data && nameJob(job.run, data.cell) === id && data.toolset === job.toolset;
+  if (isAnswer && data.orderSeed === job.orderSeed) return data;
+  const reason = error ? excerpt(formatIssues(error), 500) : "it answers another cell";
+  return toUnrun(plannedCell, `the worker's answer cannot be read: ${reason}`);
 }
 
 function toUnasked({ cell, orderSeed, planned }: PlannedCell, outcome: Broken): Trial {
@@ -359,8 +301,3 @@ function toUnasked({ cell, orderSeed, planned }: PlannedCell, outcome: Broken): 
 /** A trial that is recorded as cancelled, and asked again when the run is resumed. */
 const toUnrun = (plannedCell: PlannedCell, message: string) =>
   toUnasked(plannedCell, { kind: "broken", stage: "cancelled", message });
-
-/** Waits for work for at most `ms`. Does not reject. */
-async function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
-  await Promise.race([work.catch(() => {}), pause(ms, undefined, { ref: false })]);
-}

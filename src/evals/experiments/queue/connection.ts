@@ -1,33 +1,31 @@
 import { hash } from "node:crypto";
 import { isIP } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import * as z from "zod";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { printableLines } from "../../base/text/display.ts";
-import { excerpt } from "../../base/text/text.ts";
 import { withoutSecrets } from "../../base/types/endpoint.ts";
-import { type EvalsError, formatIssues, messageOf, printProblem, usageError } from "../../base/types/errors.ts";
+import { messageOf, printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
-import { isNestedDeeper, jsonObjectSchema, parseJsonText } from "../../base/types/json.ts";
+import { canonicalJson } from "../../base/types/json.ts";
+import type { AskedModel, Model } from "../../base/types/model.ts";
 import type { RunManifest } from "../../base/types/run.ts";
-import { type Cell, cellKey, type Trial, trialSchema } from "../../base/types/trial.ts";
+import { type Cell, cellKey, trialSchema } from "../../base/types/trial.ts";
 import { incompleteError } from "../../records/disk.ts";
-import { listChanges } from "../pipeline/record.ts";
 import { recordedOptionsSchema } from "../pipeline/recordedOptions.ts";
 import { version } from "../workspace/version.ts";
 
 // Everything that is on a queue. It contains no key, no command and no path that a worker would execute: whoever can
 // write to the server can make workers ask cases of their own checkout, and forge answers, but not run programs.
 
-/** Maximum length of a trial in characters of JSON. Replies and results are truncated far below it. */
-const maxTrialLength = 64 * 1024 * 1024;
-const maxCellLength = 8_192;
-
-/** One cell to ask. `toolset`: hash of the tool list to show. */
+/** One cell to ask, with the hashes of its suite, of the tool list to show, and of the settings of model and judge. */
 export const jobSchema = z.strictObject({
   run: z.string().regex(/^[\w.-]{1,100}$/),
-  cell: trialSchema.shape.cell.refine((cell) => JSON.stringify(cell).length <= maxCellLength, "a name is too long"),
-  toolset: z.string().max(200),
+  cell: trialSchema.shape.cell,
+  suite: z.string(),
+  toolset: z.string(),
+  settings: z.string(),
   orderSeed: z.number().int(),
 });
 export type TrialJob = z.infer<typeof jobSchema>;
@@ -46,82 +44,38 @@ export const nameQueue = (provider: string): string => `trials-${provider}`;
 
 /** The prefix of all keys. */
 export const keyPrefix = "evals";
-/** By field: the plan, the answers (by job, JSON of trials without secrets), and by worker why it refuses the plan. */
+/** By field: the answers (by job, JSON of trials without secrets), and by worker why it refuses the plan. */
 export const nameAnswers = (run: string): string => `${keyPrefix}:answers:${run}`;
-export const planField = "plan";
+/** Keeps the hash of the answers from the start of a run to its end. Workers do not answer without it. */
+export const openField = "open";
 export const refusalField = "refused by ";
-/** Exists while a process waits for answers, and holds the hash of its plan. Workers drop trials of other runs. */
+/** Holds the plan while a process waits for answers. Workers drop trials of other runs. */
 export const nameLease = (run: string): string => `${keyPrefix}:lease:${run}`;
-
-/** Parses an answer. Throws if it is not the answer to the job. */
-export function parseTrial(text: string, { cell, toolset, orderSeed }: TrialJob): Trial {
-  if (text.length > maxTrialLength) throw new Error("it is too large");
-  const data: unknown = JSON.parse(text);
-  if (isNestedDeeper(data)) throw new Error("it is nested too deep");
-  const trial = trialSchema.parse(data);
-  if (cellKey(trial.cell) !== cellKey(cell) || trial.toolset !== toolset || trial.orderSeed !== orderSeed)
-    throw new Error("it answers another cell");
-  return trial;
-}
 
 /** The recorded options of a run but for those that each machine has for itself: programs, URLs and own skills. */
 const flagsSchema = recordedOptionsSchema.omit({ baseUrl: true, claudePath: true, userSkills: true, cache: true });
 
-const settingsSchema = z.object({ settings: jsonObjectSchema });
-const planSchema = z.strictObject({
+export const planSchema = z.strictObject({
   format: z.literal("tool-evals plan 1"),
   harness: z.string(),
+  /** When the process began that waits for the answers. A resumed run is another plan: its models may answer again. */
+  startedAt: z.string(),
   commit: z.string().optional(),
   flags: flagsSchema.strict(),
-  suites: z.array(
-    z.object({
-      name: z.string(),
-      hash: z.string(),
-      file: z.string(),
-      cases: z.array(z.object({ toolset: z.string() })),
-    }),
-  ),
-  models: z.array(settingsSchema.extend({ id: z.string() })),
-  judge: settingsSchema.extend({ model: z.string() }).optional(),
 });
 
-/** What a run asks. A worker runs its trials only if the run could be resumed in the worker's checkout. */
+/** What workers open for a run. They compare each of its trials with what they opened. */
 export type Plan = z.infer<typeof planSchema>;
 
-/** Why a worker refuses to run a plan, as a clause. */
-export class Refusal extends Error {
-  override readonly name = "Refusal";
+/** Serializes the plan of a run. `commit`: of this checkout; a run can be resumed at another one. */
+export function writePlan({ flags }: RunManifest, commit: string | undefined): string {
+  const own = { format: "tool-evals plan 1", harness: version, startedAt: new Date().toISOString(), commit };
+  return JSON.stringify(planSchema.parse({ ...own, flags: flagsSchema.parse(flags) }));
 }
 
-/** Serializes the plan of a run, and hashes it. `commit`: of this checkout; a run can be resumed at another one. */
-export function sealPlan(manifest: RunManifest, commit: string | undefined): { text: string; hash: string } {
-  const flags = flagsSchema.parse(manifest.flags);
-  const own = { format: "tool-evals plan 1", harness: version, commit, flags };
-  const text = JSON.stringify(planSchema.strip().parse({ ...manifest, ...own }));
-  return { text, hash: hash("sha256", text) };
-}
-
-/** Parses a stored plan. Returns undefined if its hash is another one. Throws a Refusal if the plan is invalid. */
-export function openPlan(text: string, planHash: string): Plan | undefined {
-  if (hash("sha256", text) !== planHash) return undefined;
-  const { data, error } = planSchema.safeParse(parseJsonText(text));
-  if (!data) throw new Refusal(`the plan of the run cannot be read: ${excerpt(formatIssues(error), 500)}`);
-  return data;
-}
-
-/** Lists the differences between the plan and a run of this checkout, as clauses. Ignores models that are not opened here. */
-export function listPlanDifferences(plan: Plan, here: RunManifest): string[] {
-  const models = plan.models.filter(({ id }) => here.models.some((model) => model.id === id));
-  const commits = [here.git?.commit, plan.commit].map((commit) => commit?.slice(0, 10));
-  return [
-    // A different commit comes first, because it explains the other differences.
-    ...(here.git && plan.commit !== undefined && here.git.commit !== plan.commit
-      ? [`the commit is ${commits.join(" here and ")} there`]
-      : []),
-    ...(plan.harness === version ? [] : [`tool-evals is ${version} here and ${plan.harness} there`]),
-    ...listChanges({ ...plan, models }, here),
-  ];
-}
+/** Hashes what of a model and the judge affects answers. */
+export const hashSettings = ({ settings }: Model, judge: AskedModel | undefined): string =>
+  hash("sha256", canonicalJson([settings, judge?.id ?? "", judge?.settings ?? {}]));
 
 /** A connection to the Redis server that carries trials to workers. */
 export type Broker = {
@@ -132,63 +86,47 @@ export type Broker = {
   redis: Redis;
   /** Reports each kind of error with which the server refuses commands, once. */
   reportRefusal(error: unknown): void;
-  /** Stops waiting for a lost server, so that this process can end. */
-  stopWaiting(): void;
-  /** Resolves when the server is lost, and this process does not wait for it any longer. */
-  lost: Promise<void>;
-  close(): Promise<void>;
+  close(): void;
 };
 
-/** How often a lost connection is tried again by a process that is about to end: for three seconds. */
-const lastRetries = 5;
-/** How long a server that is starting is tried, and how often, in ms. */
-const startMs = 5_000;
-const retryMs = 250;
-
-const example = "redis://127.0.0.1:6379";
+/** How long a server that is gone may keep a process from ending, in ms. */
+const closeMs = 5_000;
 
 /**
  * Connects to the Redis or Valkey server at a URL, `redis://` or with TLS `rediss://`. User and password come from the
  * URL, or from REDIS_USERNAME and REDIS_PASSWORD. Warns if the settings of the server can lose jobs. Throws a usage
- * error for a bad URL, a missing package or a refused login, and an EvalsError with exit code 3 if the server cannot be
- * reached.
+ * error for a bad URL or a missing package, and an EvalsError with exit code 3 if the server cannot be used.
  */
-export async function connectBroker(url: string, io: Io): Promise<Broker> {
-  const { name, options } = parseUrl(url, io);
-  const { bullmq, ioredis } = await loadPackages();
+export async function connectBroker(given: string, io: Io): Promise<Broker> {
+  const { name, url, options } = parseUrl(given, io);
+  const [bullmq, ioredis] = await loadPackages();
   const reported = new Set<string>();
   let state: "starting" | "connected" | "lost" | "closed" = "starting";
-  let cause: (Error & { code?: string }) | undefined;
-  let isWaiting = true;
+  let cause: Error | undefined;
   const report = (text: string) => io.err(printableLines(text));
-  const retryStrategy = (times: number) => {
-    if (state !== "starting") return isWaiting || times <= lastRetries ? Math.min(50 * 2 ** times, 2_000) : null;
-    // The first connections end without an error, or with one of these, where a server starts or is replaced.
-    const isStarting = !cause || ["ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(cause.code ?? "");
-    return isStarting && !io.signal.aborted && times * retryMs < startMs ? retryMs : null;
-  };
-  const redis = new ioredis.Redis({ ...options, retryStrategy });
+  const retryStrategy = (times: number) =>
+    state === "starting" || state === "closed" ? null : Math.min(50 * 2 ** times, 2_000);
+  const redis = new ioredis.Redis(url, { ...options, retryStrategy });
   // The client emits an error at each attempt.
   redis.on("error", (error) => {
-    if (state === "starting") cause = error;
+    cause = error;
     if (state !== "connected") return;
     state = "lost";
     report(`Lost the connection to the queue at ${name} (${describe(error)}). Reconnecting.`);
-  });
-  // What is wrong with the server now is not why an earlier attempt failed.
-  redis.on("connect", () => {
-    cause = undefined;
   });
   redis.on("ready", () => {
     if (state !== "lost") return;
     state = "connected";
     report(`Reconnected to the queue at ${name}.`);
   });
-  const lost = new Promise<void>((resolve) => redis.once("end", resolve));
-  await verifyServer(redis, name, io).catch((error) => {
+  await verifyServer(redis, io).catch((error) => {
     redis.disconnect();
     // When the connection failed, the emitted error says more than the rejection of the command.
-    throw explainFailure(cause ?? error, name, cause !== undefined || redis.status !== "ready");
+    const message = describe(messageOf(error) === "Connection is closed." ? (cause ?? error) : error);
+    throw incompleteError(
+      `The queue at ${name} cannot be used: ${message.replace(/\.$/, "")}.`,
+      "Start the Redis server, or correct its settings or the URL. User and password can be in the URL, or in REDIS_USERNAME and REDIS_PASSWORD.",
+    );
   });
   state = "connected";
   return {
@@ -201,37 +139,35 @@ export async function connectBroker(url: string, io: Io): Promise<Broker> {
       reported.add(code);
       report(`The queue at ${name} refuses commands (${messageOf(error)}). Trying again.`);
     },
-    stopWaiting() {
-      isWaiting = false;
-    },
-    lost,
-    async close() {
+    close() {
       state = "closed";
       redis.disconnect();
     },
   };
 }
 
+/** Waits for work that a lost server may keep from ending. Does not reject. */
+export async function waitAtMost(work: Promise<unknown>): Promise<void> {
+  await Promise.race([work.catch(() => {}), pause(closeMs, undefined, { ref: false })]);
+}
+
 function parseUrl(text: string, io: Io) {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const database = /^\/?(\d{1,4})?$/.exec(url?.pathname ?? "");
-  if (!url || !/^rediss?:$/.test(url.protocol) || url.hostname === "" || !database)
+  const isRedis = url && /^rediss?:$/.test(url.protocol) && url.hostname !== "" && /^\/?\d{0,4}$/.test(url.pathname);
+  if (!isRedis || /%(?![\da-f]{2})/i.test(text))
     throw usageError(
       `"${withoutSecrets(text).replace(/\/\/[^/]*@/, "//")}" is not the URL of a Redis server.`,
-      `Write it as ${example}, with TLS as rediss://<host>:6380, with a database as ${example}/1.`,
+      "Write it as redis://<host>:6379, with TLS as rediss://, with a database as redis://<host>:6379/1, and % as %25.",
     );
   knownSecrets(io.env).addUrl("queue", text);
-  const username = decode(url.username) || io.env.REDIS_USERNAME;
-  const password = decode(url.password) || io.env.REDIS_PASSWORD;
+  const { REDIS_USERNAME: username = "", REDIS_PASSWORD: password = "" } = io.env;
   const host = url.hostname.replace(/^\[|\]$/g, "");
   return {
     name: withoutSecrets(url),
+    url: url.href,
     options: {
-      host,
-      port: url.port === "" ? 6379 : Number(url.port),
-      db: Number(database[1] ?? 0),
-      ...(username && { username }),
-      ...(password && { password }),
+      ...(url.username === "" &&
+        url.password === "" && { ...(username && { username }), ...(password && { password }) }),
       ...(url.protocol === "rediss:" && { tls: isIP(host) ? {} : { servername: host } }),
       connectTimeout: 5_000,
       // A server that keeps the connection and answers nothing is lost. Longer than the longest blocking command.
@@ -244,37 +180,16 @@ function parseUrl(text: string, io: Io) {
   };
 }
 
-/** Decodes a part of a URL. A part with a bare `%` stands for itself. */
-function decode(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
-
 /** Both packages are optional, and take half a second to load, so only commands with a queue load them. */
-async function loadPackages() {
-  const load = async <M>(name: string, loading: Promise<M>) =>
-    await loading.catch(() => {
-      throw usageError(
-        `A queue needs the packages bullmq and ioredis, but ${name} cannot be loaded.`,
-        "Install them: npm install bullmq@6 ioredis@6",
-      );
-    });
-  // BullMQ imports ioredis, too.
-  const ioredis = await load("ioredis", import("ioredis"));
-  return { ioredis, bullmq: await load("bullmq", import("bullmq")) };
-}
+const loadPackages = async () =>
+  await Promise.all([import("bullmq"), import("ioredis")]).catch(() => {
+    const hint = "Install them: npm install bullmq@6 ioredis@6";
+    throw usageError("A queue needs the packages bullmq and ioredis, which cannot be loaded.", hint);
+  });
 
-async function verifyServer(client: Redis, name: string, io: Io): Promise<void> {
+async function verifyServer(client: Redis, io: Io): Promise<void> {
   const stop = () => client.disconnect();
   io.signal.addEventListener("abort", stop, { once: true });
-  const wait = setTimeout(() => {
-    // One that refuses the connection is not silent, however late this process gets to its last attempt.
-    const isConnected = client.status === "connect" || client.status === "ready";
-    if (isConnected) io.err(`Waiting for the queue at ${name}, which does not answer yet.\n`);
-  }, startMs);
   try {
     const info = await client.info();
     // Without this check, the client would continue although the server does not have the database.
@@ -282,55 +197,25 @@ async function verifyServer(client: Redis, name: string, io: Io): Promise<void> 
     if (/^cluster_enabled:1/m.test(info)) throw new Error("it is a node of a cluster, which a queue does not support");
     // A replica and a server whose memory is full refuse only what writes.
     await client.set(`${keyPrefix}:probe`, "", "PX", 1);
-    for (const warning of listWarnings(info)) printProblem(io)({ severity: "warning", ...warning });
+    if (/^aof_enabled:0|^maxmemory_policy:(?!noeviction)/m.test(info))
+      printProblem(io)({
+        severity: "warning",
+        message: "The Redis server drops data at a restart or when its memory is full, so trials can be lost.",
+        hint: "Set appendonly to yes, and maxmemory-policy to noeviction.",
+      });
   } finally {
-    clearTimeout(wait);
     io.signal.removeEventListener("abort", stop);
   }
 }
 
-function explainFailure(cause: unknown, name: string, isUnreached: boolean): EvalsError {
-  const message = describe(cause).replace(/\.$/, "");
-  const refusal = refusals.find(({ pattern }) => pattern.test(message));
-  if (refusal)
-    return usageError(
-      `${name} refused the login: ${refusal.reason}.`,
-      "Give user and password in the URL, or in REDIS_USERNAME and REDIS_PASSWORD.",
-    );
-  const [what, hint] = isUnreached
-    ? ["reached", "Start the Redis server, or correct the URL."]
-    : ["used", "Correct the settings of the Redis server, or the URL."];
-  return incompleteError(`The queue at ${name} cannot be ${what}: ${message}.`, hint);
-}
-
-const refusals = [
-  { pattern: /NOAUTH|Authentication required/i, reason: "it asks for a password" },
-  { pattern: /WRONGPASS|invalid password/i, reason: "the user or the password is wrong" },
-  { pattern: /NOPERM/, reason: "the user may not run the commands of a queue" },
-];
-
+/** The message of an error; of several addresses that failed, each. */
 function describe(cause: unknown): string {
-  const message = messageOf(cause);
-  if (message.startsWith("Unknown RESP type")) return "it does not answer as a Redis server";
-  return message || (cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : "no reason given");
+  const message = cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : messageOf(cause);
+  return message.startsWith("Unknown RESP type") ? "it does not answer as a Redis server" : message;
 }
 
-/** What a server answers while it is full, starts, has lost its primary, moves its data or has another password. */
-const temporary =
-  /^(OOM|READONLY|LOADING|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|BUSY|NOAUTH|NOPERM|WRONGPASS)\b/;
-
-/** Whether the server refuses a command for now. */
-export const isTemporary = (error: unknown): boolean => temporary.test(messageOf(error));
-
-function listWarnings(info: string): { message: string; hint: string }[] {
-  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? "noeviction";
-  const evicts = {
-    message: `The Redis server drops keys when its memory is full (maxmemory-policy ${policy}), so trials can be lost.`,
-    hint: "Set maxmemory-policy to noeviction.",
-  };
-  const forgets = {
-    message: "The Redis server keeps no append-only file, so a restart loses the answers that are not recorded yet.",
-    hint: "Set appendonly to yes.",
-  };
-  return [...(policy === "noeviction" ? [] : [evicts]), ...(/^aof_enabled:0/m.test(info) ? [forgets] : [])];
-}
+/** Whether a server refuses a command for now: it is full, starts, lost its primary, moves data or has another password. */
+export const isTemporary = (error: unknown): boolean =>
+  /^(OOM|READONLY|LOADING|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|BUSY|NOAUTH|NOPERM|WRONGPASS)\b/.test(
+    messageOf(error),
+  );

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { type ExitCode, exitCodes } from "../../base/types/errors.ts";
+import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { findRecord } from "../../records/find.ts";
 import { recallOptions } from "../pipeline/recordedOptions.ts";
@@ -24,10 +24,10 @@ export async function run(given: WatchOptions, io: Io): Promise<ExitCode> {
   if (options.cancelBatch) return await (await import("../pipeline/batches.ts")).cancelBatches(resumed, options, io);
   const { queue: url } = options;
   const isQueued = url !== undefined && !options.dryRun;
+  if (isQueued && resumed?.manifest.partial)
+    throw usageError(`The run ${resumed.manifest.id} is partial, and --queue supports only whole runs.`);
   // Loaded only for runs with a queue.
-  const queue = isQueued
-    ? await (await import("../queue/asker.ts")).connectQueue(url, options, resumed, io)
-    : undefined;
+  const queue = isQueued ? await (await import("../queue/asker.ts")).connectQueue(url, options, io) : undefined;
   // Load the rest of the program while the servers start: it takes about as long.
   const load = () => import("./runSuites.ts");
   const isAccepted: WorkspaceOptions["isAccepted"] = async (...asked) =>

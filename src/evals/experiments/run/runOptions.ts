@@ -56,7 +56,7 @@ export function refuseContradictions(options: RunOptions, isResumed: boolean, co
 }
 
 /** Throws a usage error for options that ask in this process, or that workers do not support. */
-export function refuseWithQueue({ blame, userSkills, inline, changed, watch, batch, cache }: RunOptions): void {
+export function refuseWithQueue({ model, blame, userSkills, inline, changed, watch, batch, cache }: RunOptions): void {
   const local = Object.entries({ "--changed": changed, "--watch": watch, "--batch": batch, "--cache": cache }).find(
     ([, given]) => given,
   );
@@ -65,6 +65,8 @@ export function refuseWithQueue({ blame, userSkills, inline, changed, watch, bat
   if (userSkills)
     throw usageError("--user-skills reads skills of this machine, which workers do not have.", "Omit one of them.");
   if (inline) throw usageError("Inline suites cannot be used with --queue.", "Write them to files.");
+  if ([model].flat().some((id) => id.startsWith("replay:")))
+    throw usageError("-m replay: answers from a record of this machine, which workers cannot read.", "Omit --queue.");
 }
 
 function refuseWithShard({ seed, accept, blame, shard }: RunOptions, isResumed: boolean): void {
