@@ -36,7 +36,7 @@ const locations = [
   ...["run @", "run evals/s.json --prices @ -m anthropic:x --dry-run", "run evals/s.json -m custom:@"],
   ...["run evals/s.json -m replay:@", "run evals/s.json --judge custom:@", "run evals/s.json --reporter custom:@"],
   ...["run --resume @", "run evals/s.json -m claude-code -n 1 --claude-path @", "baseline show @", "baseline accept @"],
-  ...["blame @", "blame --baseline @ --case c0", "blame --baseline latest --case c0 --paths @", "blame --resume @"],
+  ...["blame @", "blame --resume @"],
   ...["compare @ latest", "compare latest @", "doctor @", "doctor --config @", "import evals --tools @"],
   ...["promptfoo", "vally", "mongodb", "prompt-table"].map((format) => `import @ --from ${format}`),
   ...["init --config @", "init --server ./none --catalog @", "judge check @ --judge anthropic:x"],

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { nextStep, type Observation, simulate, TrialRecord } from "../../../src/evals/asking/trials/design.ts";
-import { deriveSeed, seededRandom } from "../../../src/evals/base/stats/random.ts";
 import { blameCases, type CaseToBlame } from "../../../src/evals/experiments/blame/design.ts";
 import { maskOfArm } from "../../../src/evals/experiments/blame/sampled.ts";
 import { blameVerdictSchema } from "../../../src/evals/experiments/blame/verdict.ts";
@@ -55,32 +54,8 @@ describe("several cases", () => {
   });
 });
 
-describe("a case of which nothing is known with everything new", () => {
-  const unknown = design([{ case: "a", changed, known: { old: always } }]);
-
-  it("is measured first, and those trials are counted", () => {
-    const first = nextStep(unknown, new TrialRecord());
-    expect(first.kind === "ask" && first.requests).toHaveLength(10);
-    expect(first.kind === "ask" && first.requests[0]).toMatchObject({ case: "a", arms: ["measure:111"], trial: 1 });
-    const { verdict, calls } = simulate(unknown, (_, arm, trial) => {
-      const chance = seededRandom(deriveSeed(3, arm, trial)).next();
-      return chance < (maskOfArm(arm)[0] ? 0.2 : 0.95) ? "pass" : "fail";
-    });
-    expect(verdict.cases[0]).toMatchObject({ kind: "blamed", descriptions: ["read"] });
-    expect(verdict.calls.search + verdict.calls.confirmation).toBe(calls);
-    expect(calls).toBeLessThanOrEqual(unknown.cap);
-  });
-
-  it("is left alone when it did not drop, or did not answer", () => {
-    const { verdict, calls } = simulate(unknown, () => "pass");
-    expect(verdict.cases[0]).toMatchObject({ kind: "nothing", because: "no-drop" });
-    expect(calls).toBe(10);
-    expect(simulate(unknown, () => "missing").verdict.cases).toMatchObject([{ kind: "undecided", because: "missing" }]);
-  });
-});
-
 const names = (n: number) => Array.from({ length: n }, (_, i) => `change ${i}`);
-const certain = (n: number) => design([{ case: "a", changed: names(n), known: { old: always } }], true);
+const certain = (n: number) => design([{ case: "a", changed: names(n), known: { old: always, new: never } }], true);
 
 /** Blame by a table of masks: true where the case fails. */
 function blameOnTable(n: number, fails: (mask: readonly boolean[]) => boolean) {

@@ -111,17 +111,6 @@ describe("evals blame", () => {
     expect(world.warned()).toContain(`Explaining the run ${checked.run}, the latest one with a check to explain.`);
   });
 
-  it("compares the live tools with a baseline, for the cases that are named", async () => {
-    const { io } = await regressed();
-    const file = "evals/baselines/files.lexical-2.json";
-    const world = io();
-    expect(await blame({ ...blameDefaults, baseline: file, case: ["read"] }, world)).toBe(0);
-    expect(JSON.parse(world.printed()).blames).toMatchObject([
-      { cases: [{ case: "read", known: { old: { passed: 1, trials: 1 } } }] },
-    ]);
-    await expect(blame({ ...blameDefaults, baseline: file }, io())).rejects.toThrow("--baseline requires --case.");
-  });
-
   it("refuses a run whose tools are no longer the live ones", async () => {
     const { io, write } = await regressed();
     write("tools.json", toolList({ read: "Does something else." }));

@@ -3,16 +3,15 @@ import { countPasses, TrialRecord } from "../../asking/trials/design.ts";
 import { countRequests, type PlannedCase } from "../../asking/trials/plan.ts";
 import { defined } from "../../base/collections.ts";
 import { findRanker } from "../../base/search/rankers.ts";
-import { noTrials, rate } from "../../base/stats/counts.ts";
+import { rate } from "../../base/stats/counts.ts";
 import { printableLines } from "../../base/text/display.ts";
-import { type ComparedCheck, type ComparePlan, toComparedRun } from "../../base/types/check.ts";
+import type { ComparedCheck, ComparePlan } from "../../base/types/check.ts";
 import { EvalsError, type ExitCode, exitCodes, printProblem, usageError } from "../../base/types/errors.ts";
 import { allDefinitions, type Exposure, nameExposure } from "../../base/types/exposure.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isModelNamed } from "../../base/types/model.ts";
 import type { ManifestSuite, RunManifest } from "../../base/types/run.ts";
 import type { OfferedTool, Toolset } from "../../base/types/tool.ts";
-import { readBaseline } from "../../records/baseline.ts";
 import { findRecord, listRecords } from "../../records/find.ts";
 import { some } from "../../reports/format.ts";
 import { renderMarkdown } from "../../reports/markdown.ts";
@@ -44,8 +43,6 @@ export type BlameOptions = RequestOptions &
     run?: string | undefined;
     case?: readonly string[] | undefined;
     suite?: string | undefined;
-    baseline?: string | undefined;
-    paths?: string[] | undefined;
     model?: string | undefined;
     seed?: number | undefined;
     resume?: string | undefined;
@@ -57,10 +54,7 @@ type BlameResult = { blames: readonly BlameReport[]; exitCode: ExitCode };
 /** `evals blame`: finds and prints the changes that broke cases. */
 export async function blame(given: BlameOptions, io: Io): Promise<ExitCode> {
   const { options, resumed } = await recallOptions("blame", given, io);
-  const questions =
-    options.baseline === undefined
-      ? await findRunQuestions(options.run ?? "latest", options, io)
-      : [await readBaselineQuestion(options.baseline, options, io)];
+  const questions = await findRunQuestions(options.run ?? "latest", options, io);
   const result = await answerAll(questions, options, resumed, io);
   printBlame(result, options.json, io);
   return result.exitCode;
@@ -324,34 +318,7 @@ function listFallen({ flagged, flips }: ComparedCheck): string[] {
 
 /** The case that dropped most, for a suite that regressed although no single case did. */
 function findWorst({ cases }: Pick<BlameQuestion, "cases">): string {
-  const drop = ({ known: { old, new: now = noTrials } }: RecordedCase) =>
+  const drop = ({ known: { old, new: now } }: RecordedCase) =>
     old.trials === 0 || now.trials === 0 ? 0 : rate(old) - rate(now);
   return [...cases].toSorted(([, a], [, b]) => drop(b) - drop(a))[0]?.[0] ?? "";
-}
-
-/** Asks why cases do worse with the live tools than in the baseline. How much worse is measured first. */
-async function readBaselineQuestion(
-  given: string,
-  flags: Pick<BlameOptions, "case" | "paths" | "model">,
-  io: Io,
-): Promise<BlameQuestion> {
-  if (flags.case === undefined) throw usageError("--baseline requires --case.", "Name the case to explain.");
-  const baseline = await readBaseline(resolve(io.cwd, given));
-  if (!baseline) throw usageError(`There is no baseline "${given}".`, "Write one with `evals baseline accept`.");
-  const { suite, model, host, cases, toolsets, exposure = allDefinitions } = baseline;
-  return {
-    from: `the baseline ${given}`,
-    paths: flags.paths ?? [],
-    suite,
-    model: flags.model ?? model.id,
-    host: host as BlameQuestion["host"],
-    exposure,
-    recorded: {},
-    identity: toComparedRun(baseline),
-    cases: new Map(
-      cases.map(({ id, passed, trials, toolset }) => {
-        return [id, { base: toolsets[toolset], known: { old: { passed, trials } } }];
-      }),
-    ),
-  };
 }

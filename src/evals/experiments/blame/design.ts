@@ -1,22 +1,12 @@
-import {
-  bringRequests,
-  countPasses,
-  type Design,
-  type Play,
-  playTogether,
-  type TrialRecord,
-} from "../../asking/trials/design.ts";
+import { bringRequests, type Design, type Play, playTogether, type TrialRecord } from "../../asking/trials/design.ts";
 import { groupBy, sumOf } from "../../base/collections.ts";
-import { type Counts, noTrials } from "../../base/stats/counts.ts";
 import { OrderSchedule, type ScheduleSetup } from "../design/schedule.ts";
+import type { Known } from "./hypotheses.ts";
 import { type BlameSetup, blame, blameArm, countCalls } from "./sampled.ts";
 import { type BlamedCase, type BlameVerdict, blameNothing } from "./verdict.ts";
 
-/** A case to explain: what changed in its list, by id, and its trials with the old list and, if known, the new one. */
-export type CaseToBlame = { case: string; changed: readonly string[]; known: { old: Counts; new?: Counts } };
-
-/** Trials with everything new, if none are known. */
-const measuring = 10;
+/** A case to explain: what changed in its list, by id, and its trials with the old list and the new one. */
+export type CaseToBlame = { case: string; changed: readonly string[]; known: Known };
 
 /**
  * Blames the cases of one run. Cases whose lists changed in the same way are searched together; the level of the tests is
@@ -44,13 +34,11 @@ export function blameCases(
 }
 
 function capOf(
-  { case: id, changed, known: { old, new: now } }: CaseToBlame,
+  { changed, ...one }: CaseToBlame,
   { deterministic, seed }: Pick<GroupOptions, "deterministic" | "seed">,
 ): number {
-  if (changed.length === 0 || (changed.length === 1 && now)) return 0;
-  if (deterministic) return certainCap(changed.length);
-  const { cap } = blame({ changed, cases: [{ case: id, known: { old, new: noTrials } }], seed });
-  return cap + (now ? 0 : measuring);
+  if (changed.length < 2) return 0;
+  return deterministic ? certainCap(changed.length) : blame({ changed, cases: [one], seed }).cap;
 }
 
 type OrderOptions = Pick<ScheduleSetup, "seed" | "requests" | "wordings">;
@@ -64,21 +52,12 @@ function* blameGroup(
   const changed = group[0]?.changed ?? [];
   if (changed.length === 0)
     return { cases: group.map((one) => blameNothing(one.case, "nothing", "unchanged")), tests: [] };
-  const unknown = group.filter((one) => !one.known.new);
-  if (deterministic && (changed.length > 1 || unknown.length > 0))
+  if (deterministic && changed.length > 1)
     return { cases: yield* playTogether(group.map((one) => blameCertain(record, one.case, changed))), tests: [] };
-  const allNew = changed.map(() => true);
-  const arm = blameArm("measure", allNew);
-  const spans = unknown.map((one) => ({ case: one.case, arms: [arm], from: 1, to: measuring }));
+  const settled = new Map(group.flatMap((one) => settle(one, changed)).map((one) => [one.case, one]));
+  const open = group.filter((one) => !settled.has(one.case));
   const schedule = new OrderSchedule({ cases: group.map((one) => one.case), ...orders });
-  if (spans.length > 0) yield* schedule.bring(record, spans, 1);
-  const measured = group.map(({ case: id, known }) => {
-    return { case: id, known: { old: known.old, new: known.new ?? countPasses(record, id, arm) } };
-  });
-  const settled = new Map(measured.flatMap((one) => settle(one, changed)).map((one) => [one.case, one]));
-  const open = measured.filter((one) => !settled.has(one.case));
-  const asked = unknown.length > 0 ? measuring : 0;
-  const searched = yield* blame({ changed, cases: open, seed: orders.seed, families, asked, schedule }).play(record);
+  const searched = yield* blame({ changed, cases: open, seed: orders.seed, families, schedule }).play(record);
   return { cases: [...searched.cases, ...settled.values()], tests: searched.tests };
 }
 

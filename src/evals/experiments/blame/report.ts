@@ -53,8 +53,7 @@ function groupCases(cases: readonly CaseReport[]): Group[] {
 }
 
 /** A fall of a case that is larger than chance, at 1 %: then something changed it, if no single change. */
-const isSureFall = ({ cases }: Group) =>
-  cases.some(({ known: { old, new: now } }) => now !== undefined && fisherP(old, now) <= 0.01);
+const isSureFall = ({ cases }: Group) => cases.some(({ known: { old, new: now } }) => fisherP(old, now) <= 0.01);
 
 /** What is left where no single change or pair is at fault. */
 const nameNone = (group: Group) => (isSureFall(group) ? "the edits together" : "no change at all");
@@ -72,7 +71,7 @@ function groupBlocks(group: Group, report: BlameReport): Block[] {
   const culprits = (cases[0]?.changes ?? []).filter(({ id }) => named.includes(id));
   const asked = cases.map((one): Inline => {
     const { old, new: now } = one.known;
-    const rates = now ? `: ${ratio(old)} with the old list, ${ratio(now)} with the new one. ` : ". ";
+    const rates = `: ${ratio(old)} with the old list, ${ratio(now)} with the new one. `;
     return ["Case ", { code: one.case }, rates, { code: `"${one.input}"`, max: 90, dim: true }];
   });
   return [

@@ -24,15 +24,13 @@ import type { BlameTest, BlameVerdict } from "./verdict.ts";
 
 /**
  * `changed`: the names of the descriptions that changed. `cases`: those that fell, with what the check saw of them.
- * `families`: searches of the same run that may blame the same description. `asked`: trials of every case that were asked
- * before, from 1 on, with orders of this `schedule`.
+ * `families`: searches of the same run that may blame the same description. `schedule`: of the orders of its trials.
  */
 export type BlameSetup = {
   changed: readonly string[];
   cases: readonly { case: string; known: Known }[];
   seed: number;
   families?: number;
-  asked?: number;
   schedule?: OrderSchedule;
 };
 
@@ -62,7 +60,7 @@ const ownP = 0.3;
 const printedShare = 0.9;
 
 /** An arm of blame: the purpose of its trials, and a digit per description, 1 for its new wording. */
-export function blameArm(stage: "measure" | "search" | "confirm1" | "confirm2", mask: Mask): string {
+export function blameArm(stage: "search" | "confirm1" | "confirm2", mask: Mask): string {
   return `${stage}:${mask.map(Number).join("")}`;
 }
 
@@ -71,7 +69,7 @@ export function maskOfArm(arm: string): Mask {
   return [...arm.slice(arm.indexOf(":") + 1)].map((digit) => digit === "1");
 }
 
-/** The paid trials of cases: those that confirmed, and all others, which searched or measured. */
+/** The paid trials of cases: those that confirmed, and all others, which searched. */
 export function countCalls(record: TrialRecord, ids: readonly string[]): { search: number; confirmation: number } {
   const calls = { search: 0, confirmation: 0 };
   for (const id of ids)
@@ -98,8 +96,8 @@ export function blame(setup: BlameSetup): Design<BlameVerdict> {
 }
 
 /** `last`: the last trial of the case in whichever arm, as each trial of the search gets its own tool order. */
-const startSuspect = (id: string, belief: Belief, last: number) => {
-  return { id, belief, last, searched: 0, confirmed: new Set<number>() };
+const startSuspect = (id: string, belief: Belief) => {
+  return { id, belief, last: 0, searched: 0, confirmed: new Set<number>() };
 };
 type Suspect = ReturnType<typeof startSuspect>;
 
@@ -120,9 +118,7 @@ class PlayedBlame {
       setup.schedule ?? new OrderSchedule({ cases: setup.cases.map((one) => one.case), seed: setup.seed });
     this.#cap = cap;
     const hypotheses = listHypotheses(setup.changed.length);
-    this.#suspects = setup.cases.map(({ case: id, known }) =>
-      startSuspect(id, new Belief(hypotheses, known), setup.asked ?? 0),
-    );
+    this.#suspects = setup.cases.map(({ case: id, known }) => startSuspect(id, new Belief(hypotheses, known)));
   }
 
   *play(): Play<BlameVerdict> {

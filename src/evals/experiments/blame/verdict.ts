@@ -49,7 +49,7 @@ export function blameNothing(id: string, kind: BlamedCase["kind"], because: Blam
 
 /**
  * What `evals blame` found on one suite and model: the object that `--json` prints and the report is made from. `from`: what
- * the base list and the known rates are of. `known.new` is absent where it had to be measured first. `verdict` is null
+ * the base list and the known rates are of. `verdict` is null
  * where the search was stopped, and `stopped` then says why.
  */
 export const blameReportSchema = z.object({
@@ -60,7 +60,7 @@ export const blameReportSchema = z.object({
     z.object({
       case: z.string(),
       input: z.string(),
-      known: z.object({ old: countsSchema, new: countsSchema.optional() }),
+      known: z.object({ old: countsSchema, new: countsSchema }),
       changes: z.array(
         z.object({ id: z.string(), label: z.string(), before: z.string().optional(), after: z.string().optional() }),
       ),

@@ -20,7 +20,7 @@ export const recordedOptionsSchema = z
     given: z
       .array(z.string())
       .describe("which of these were given explicitly: they win over settings of single suites"),
-    ...ofOneKind(z.string(), "path", "file", "proposals", "writer", "run", "baseline", "suite", "denial", "exposure"),
+    ...ofOneKind(z.string(), "path", "file", "proposals", "writer", "run", "suite", "denial", "exposure"),
     ...ofOneKind(z.string(), "judge", "baselines", "shard", "distractors", "baseUrl", "effort", "prices", "claudePath"),
     ...ofOneKind(z.array(z.string()), "paths", "case", "filter", "skill", "hostDir", "harmCases"),
     selected: z.array(z.string()).describe("the cases that --failed found"),
