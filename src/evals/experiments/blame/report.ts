@@ -80,7 +80,6 @@ function groupBlocks(group: Group, report: BlameReport): Block[] {
     text(...asked),
     ...section(culprits.length === 1 ? "The change" : "The changes", [diff(culprits, 6)]),
     ...section("Exact tests on fresh trials (p over all cases of a change)", [testTable(group, report.tests)]),
-    ...openSets(verdict, nameNone(group)),
   ];
 }
 
@@ -190,13 +189,13 @@ const relations: Readonly<Record<BlamedCase["relation"], string>> = {
   add: " Each of them does a part (likeliest, not tested).",
 };
 
-/** `probably get_file (48%), read_file (25%), or no change at all (18%), none of them tested` */
+/** `likeliest get_file (48%), read_file (25%) and no change at all (18%), not tested` */
 function likeliest({ sets }: BlamedCase, none: string): string {
   const named = sets.map(({ descriptions, chance }) => {
     const what = descriptions.length === 0 ? none : joinNames(descriptions);
     return `${what} (${percent(chance)})`;
   });
-  return `${named.length > 0 ? `likeliest ${some(named, 3)}` : "nothing is likely"}, not tested`;
+  return `${named.length > 0 ? `likeliest ${some(named, 8)}` : "nothing is likely"}, not tested`;
 }
 
 function describeNothing(because: BlamedCase["because"], cases: string): { reason: string; next: string } {
@@ -229,21 +228,4 @@ function testTable(group: Group, tests: readonly BlameTest[]): Block {
     ["text", "result"],
   );
   return table("test", columns, rows);
-}
-
-function openSets(verdict: BlamedCase | null, none: string): Block[] {
-  if (verdict?.kind !== "undecided" && verdict?.kind !== "in-part") return [];
-  const rows = verdict.sets.map(({ descriptions, relation, chance }) => [
-    descriptions.length === 0 ? none : descriptions.join(" + "),
-    {
-      single: "by itself",
-      or: "either is enough",
-      and: "both together",
-      add: "each a part",
-      none: none === "no change at all" ? "chance" : "no change by itself",
-    }[relation],
-    percent(chance),
-  ]);
-  const columns = makeColumns(["name", "changes"], ["text", "how"], ["figure", "probability"]);
-  return section("What remains (90% together, not tested)", [table("possibility", columns, rows, { max: 8 })]);
 }
