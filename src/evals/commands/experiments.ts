@@ -70,7 +70,6 @@ export const variantsCommand = defineCommand({
     output: text(
       "Write the winner as a JSON overlay to this file, or to standard output with -; exit code 1 without one",
     ),
-    of: text("With --output: write this variant, whether it won or not"),
     margin: marginFlag("Smallest gain that is worth a change"),
     "harm-cases": texts("Rule out a loss only for cases whose id matches this pattern (default: all); saves trials"),
     "harm-unsteady": harmUnsteadyFlag,

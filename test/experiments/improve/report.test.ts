@@ -38,10 +38,10 @@ const summary: ImproveSummary = {
   proof: {
     ...{ run: "run-1", dir: "/home/me/reports/run-1", suite: "files", model: "anthropic:x", note: null, costUsd: 1.5 },
     ...{ margin: 0.1, cases: 5, notAsked: [], placebo: null, best: null, kind: "keep", winner: null, exitCode: 0 },
-    wordings: [{ name: "incumbent", passed: 88, trials: 100, screened: null, size: { kind: "tokens", mean: 500 } }],
+    wordings: [{ name: "incumbent", passed: 88, trials: 100, screened: null, tokens: 500 }],
     calls: { made: 420, missing: 0, most: 9000 },
     method: "sampled",
-    verdict: variantVerdictSchema.parse(toOutcome(loop, setup, 420).verdict),
+    verdict: variantVerdictSchema.parse(toOutcome(loop, setup).verdict),
   },
 };
 

@@ -7,15 +7,14 @@ import { renderTerminal } from "../../../src/evals/reports/terminal.ts";
 
 const display = { color: false, width: 100, unicode: true };
 const counts = (passed: number, trials: number) => ({ passed, trials });
-const tokens = (mean: number) => ({ kind: "tokens" as const, mean });
 
 const facts = {
   ...{ run: "run-1", dir: "/home/me/reports/run-1", suite: "files", model: "anthropic:claude", note: null },
   ...{ margin: 0.1, cases: 4, notAsked: [], placebo: null },
   wordings: [
-    { name: "incumbent", ...counts(98, 144), screened: null, size: tokens(812.4) },
-    { name: "terse", ...counts(11, 20), screened: { round: 1, rate: 0.55 }, size: tokens(600) },
-    { name: "clear", ...counts(150, 164), screened: { round: 1, rate: 0.9 }, size: tokens(1912) },
+    { name: "incumbent", ...counts(98, 144), screened: null, tokens: 812.4 },
+    { name: "terse", ...counts(11, 20), screened: { round: 1, rate: 0.55 }, tokens: 600 },
+    { name: "clear", ...counts(150, 164), screened: { round: 1, rate: 0.9 }, tokens: 1912 },
   ],
   best: {
     name: "clear",
@@ -39,7 +38,6 @@ const gain: NonNullable<VariantVerdict["gain"]> = {
     { case: "read-one", base: counts(2, 16), head: counts(15, 16), p: 0.00001 },
     { case: "rename", base: counts(14, 16), head: counts(14, 16), p: 0.7 },
   ],
-  largest: { case: "read-one", upper: 0.95 },
 };
 const figures: Omit<VariantVerdict, "kind"> = {
   cases: 4,
@@ -62,7 +60,6 @@ const figures: Omit<VariantVerdict, "kind"> = {
     { case: "find", incumbent: counts(34, 34), challenger: counts(34, 34), bound: 0.1467, harm: 0.15 },
     { case: "read-one", incumbent: counts(4, 34), challenger: counts(32, 34), bound: -0.51, harm: 0.15 },
   ],
-  calls: { room: 80, screening: 40, test: 208, most: 3820 },
 } as const;
 
 const adopted: VariantsSummary = {
@@ -194,7 +191,6 @@ describe("the report of variants", () => {
   });
 
   it("renders a gain that breaks a case on a deterministic model", async () => {
-    const size = { kind: "bytes", mean: 7000 } as const;
     const selected = { incumbent: 4, challenger: 3 };
     const kept: VariantsSummary = {
       ...facts,
@@ -210,8 +206,8 @@ describe("the report of variants", () => {
       },
       best: { name: "terse", changes: [], renamings: [] },
       wordings: [
-        { name: "incumbent", ...counts(2, 4), screened: null, size },
-        { name: "terse", ...counts(3, 4), screened: null, size: { ...size, mean: 5766 } },
+        { name: "incumbent", ...counts(2, 4), screened: null, tokens: 1750 },
+        { name: "terse", ...counts(3, 4), screened: null, tokens: 1441 },
       ],
       notAsked: ["weather"],
       calls: { made: 8, missing: 0, most: 8 },

@@ -15,7 +15,7 @@ import { type ExperimentOptions, type ExperimentRun, runExperiment, withExperime
 import { recallOptions } from "../pipeline/recordedOptions.ts";
 import { printReport, recordExperiment } from "../reporting/report.ts";
 import { findBank, type Overlaid, refuseOutput, writeOverlay } from "../variants/ask.ts";
-import { incumbentArm, PromptSizes, summarizeVariants, type VariantsResult } from "../variants/verdict.ts";
+import { incumbentArm, summarizeVariants, type VariantsResult } from "../variants/verdict.ts";
 import { listTrackedFiles } from "../workspace/git.ts";
 import { openWriter } from "../workspace/models.ts";
 import { forecastLoop, type LoopSetup, type LoopVerdict } from "./design.ts";
@@ -83,7 +83,6 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
       { setup, cases, fixed, wanted: options.wordings, workspace, writer: opened, lint, wordings },
       io,
     );
-    const prompts = new PromptSizes();
     const finished = await runExperiment<LoopVerdict>(
       workspace,
       {
@@ -102,7 +101,6 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
           ...(fixed.length > 0 && { proposals: hash("sha256", JSON.stringify(fixed)) }),
         }),
         onTrial: (trial: Trial) => {
-          prompts.add(trial);
           if (splits.get(trial.cell.case) === "train") search.picks.add(trial);
         },
       },
@@ -112,7 +110,7 @@ export async function improve(given: ImproveOptions, lint: LintTools, io: Io): P
       const planned = cases.get(id);
       return (planned && (wordings.get(arm)?.getToolset(planned) ?? planned.toolset).tools) ?? [];
     };
-    const found = { setup, placebo, prompts, recorded, writer: opened?.id, most: forecast.most };
+    const found = { setup, placebo, recorded, writer: opened?.id, most: forecast.most };
     const summary = summarize(finished, { rounds: search.rounds, list, ...found });
     const report = await recordExperiment(finished, summary, io);
     // With --output -, standard output contains only the overlay.
@@ -136,7 +134,7 @@ function refuseAll(fixed: readonly NamedVariant[], gate: ReturnType<typeof creat
 
 function summarize(
   finished: ExperimentRun<LoopVerdict>,
-  asked: Pick<VariantsResult, "placebo" | "prompts"> & {
+  asked: Pick<VariantsResult, "placebo"> & {
     setup: LoopSetup;
     rounds: readonly ProposalRound[];
     /** The tools that a case is shown with a wording. */
@@ -146,7 +144,7 @@ function summarize(
     most: number;
   },
 ): ImproveSummary {
-  const { setup, rounds, list, placebo, prompts, recorded, writer, most } = asked;
+  const { setup, rounds, list, placebo, recorded, writer, most } = asked;
   const { train, heldOut, margin = defaultMargin } = setup;
   const { facts, record } = finished;
   const loop = finished.kind === "decided" ? finished.verdict : undefined;
@@ -159,11 +157,10 @@ function summarize(
     record,
     margin,
     placebo,
-    prompts,
     cap: most,
     cases: proved,
     notAsked: [],
-    outcome: loop ? toOutcome(loop, setup, made) : { stopped: finished.stopCode },
+    outcome: loop ? toOutcome(loop, setup) : { stopped: finished.stopCode },
     lists: new Map(
       [incumbentArm, ...(best === null ? [] : [best])].map((arm) => [arm, proved.map((id) => list(id, arm))]),
     ),

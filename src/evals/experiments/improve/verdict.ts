@@ -43,20 +43,12 @@ const searchSchema = z.object({
 export const improveSummarySchema = z.object({ search: searchSchema, proof: variantsSummarySchema });
 export type ImproveSummary = z.infer<typeof improveSummarySchema>;
 
-/**
- * The outcome of a loop in the form of a test of variants; without a proposal to test, why none was tested. `made`: the
- * trials of the whole loop, of which all but those of the test count as its search.
- */
-export function toOutcome({ room, proof }: LoopVerdict, setup: LoopSetup, made: number): Outcome {
-  if (proof?.method === "sampled") {
-    const { calls } = proof.verdict;
-    return { ...proof, verdict: { ...proof.verdict, calls: { ...calls, room: 0, screening: made - calls.test } } };
-  }
+/** The outcome of a loop in the form of a test of variants; without a proposal to test, why none was tested. */
+export function toOutcome({ room, proof }: LoopVerdict, setup: LoopSetup): Outcome {
   if (proof) return proof;
   const certain: CertainVariantVerdict = { kind: "keep", because: "no-gain", tests: [] };
   if (setup.isDeterministic) return { method: "deterministic", verdict: certain };
   const because = room.length === 0 ? ("no-room" as const) : ("no-candidate" as const);
   const figures = startFigures(setup.heldOut.length, setup.margin);
-  const calls = { room: 0, screening: made, test: 0, most: 0 };
-  return { method: "sampled", verdict: { kind: "keep", because, broken: [], ...figures, calls } };
+  return { method: "sampled", verdict: { kind: "keep", because, broken: [], ...figures } };
 }

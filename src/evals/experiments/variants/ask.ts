@@ -5,13 +5,11 @@ import { getOrAdd } from "../../base/collections.ts";
 import { writeOutput } from "../../base/files/files.ts";
 import type { Counts } from "../../base/stats/counts.ts";
 import { printableLines } from "../../base/text/display.ts";
-import { didYouMean } from "../../base/text/nearest.ts";
 import { countsSchema, type PlaceboResult, placeboSchema, toComparedRun } from "../../base/types/check.ts";
 import { EvalsError, type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from "../../base/types/json.ts";
 import type { Toolset } from "../../base/types/tool.ts";
-import type { Trial } from "../../base/types/trial.ts";
 import { readParsed } from "../../input/parsing/read.ts";
 import { explain, locateProblem, type PathProblem, reportType } from "../../input/suites/explain.ts";
 import { baselineFile, readBaseline } from "../../records/baseline.ts";
@@ -37,7 +35,7 @@ import { recallOptions } from "../pipeline/recordedOptions.ts";
 import { printReport, recordExperiment } from "../reporting/report.ts";
 import { matchesFilter } from "../workspace/suites.ts";
 import { chooseDesign } from "./design.ts";
-import { incumbentArm, PromptSizes, summarizeVariants } from "./verdict.ts";
+import { incumbentArm, summarizeVariants } from "./verdict.ts";
 
 /** The variants of a file by name, in file order. `refuse` throws the given problems with their places, if any. */
 export type ReadVariants = { variants: ReadonlyMap<string, Variant>; refuse(problems: readonly PathProblem[]): void };
@@ -133,7 +131,7 @@ export function overlay(name: string, variant: Variant): Overlaid {
 /** Writes one variant as a variants file, or prints it. Reports if there is none to write. */
 export async function writeOverlay(target: string, chosen: Overlaid | undefined, io: Io): Promise<void> {
   if (!chosen) {
-    io.err("No wording won, so no variants file was written. Name one with --of to write it anyway.\n");
+    io.err("No wording won, so no variants file was written.\n");
     return;
   }
   const patch: VariantsFile = { variants: { [chosen.name]: chosen.variant } };
@@ -149,7 +147,6 @@ export async function writeOverlay(target: string, chosen: Overlaid | undefined,
 export type VariantsOptions = ExperimentOptions & {
   file?: string | undefined;
   output?: string | undefined;
-  of?: string | undefined;
   margin: number;
   baselines: string;
   harmCases?: readonly string[] | undefined;
@@ -163,11 +160,8 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
   const { options } = recalled;
   const path = options.file;
   if (path === undefined) throw usageError("There is no variants file.", "Give its path: `evals variants <file>`.");
-  if (options.output === undefined && options.of !== undefined)
-    throw usageError("--of has no effect without --output.", "Add --output.");
   refuseOutput(options, path, io);
   const file = await readVariants(path, io.cwd);
-  refuseUnknown(options.of, file);
   return await withExperiment(recalled, io, async (workspace) => {
     const overlaid = applyVariants(file, workspace.cases);
     const touched = workspace.cases.filter((planned) =>
@@ -189,7 +183,6 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
       [incumbentArm, ({ toolset }) => toolset],
       ...overlaid.map(({ name, getToolset }) => [name, getToolset] as const),
     ]);
-    const prompts = new PromptSizes();
     const bank = new Map(Object.entries(known));
     const requests = countRequests(touched, (planned) => [...arms.values()].map((list) => list(planned).tools));
     const design = chooseDesign({ ...setup, bank, ...requests }, workspace.model.deterministic);
@@ -199,7 +192,6 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
       arms,
       design,
       setup: jsonObjectSchema.parse(JSON.parse(JSON.stringify(rest))),
-      onTrial: (trial: Trial) => prompts.add(trial),
     };
     const finished = await runExperiment(workspace, asked, io);
     const summary = summarizeVariants({
@@ -212,9 +204,8 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
       cases,
       notAsked: workspace.cases.filter((one) => !touched.includes(one)).map((one) => one.case.id),
       lists: new Map([...arms].map(([name, getToolset]) => [name, touched.map((one) => getToolset(one).tools)])),
-      prompts,
     });
-    const chosen = overlaid.find(({ name }) => name === (options.of ?? summary.winner));
+    const chosen = overlaid.find(({ name }) => name === summary.winner);
     const unwritten = options.output !== undefined && !chosen && summary.exitCode === exitCodes.passed;
     const result = { ...summary, exitCode: unwritten ? exitCodes.failed : summary.exitCode };
     // With --output -, standard output contains only the overlay.
@@ -275,10 +266,4 @@ export function refuseOutput(
   if (output === "-" && json) throw usageError("--json and --output - both use standard output.", "Name a file.");
   if (output !== undefined && file !== undefined && output !== "-" && resolve(io.cwd, output) === resolve(io.cwd, file))
     throw usageError(`--output would replace the variants file "${file}".`, "Name another file.");
-}
-
-function refuseUnknown(name: string | undefined, { variants: known }: ReadVariants): void {
-  if (name === undefined || known.has(name)) return;
-  const hint = didYouMean(name, known.keys(), `Use one of ${[...known.keys()].join(", ")}.`);
-  throw usageError(`--of: there is no variant "${name}".`, hint);
 }

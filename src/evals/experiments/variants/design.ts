@@ -90,7 +90,7 @@ export function variants(setup: VariantSetup): Design<VariantVerdict> {
   const most = certificateOf(setup).looks.at(-1) ?? 0;
   const screening = sumOf(screeningTrials(challengers.length, 1), (trials) => trials);
   const cap = cases.length * (roomTrials + challengers.length * screening + 2 * most);
-  return { cap, play: (record) => new PlayedVariants(setup, record, cap).play() };
+  return { cap, play: (record) => new PlayedVariants(setup, record).play() };
 }
 
 /** The design for deterministic or sampled models. */
@@ -166,13 +166,12 @@ class PlayedVariants {
   /** Trials of the tests are numbered from here, in both arms alike: they share their orders. */
   #from: number;
 
-  constructor(setup: VariantSetup, record: TrialRecord, cap: number) {
+  constructor(setup: VariantSetup, record: TrialRecord) {
     this.#setup = setup;
     this.#record = record;
     this.#from = setup.from ?? 1;
     this.#schedule = new OrderSchedule(setup);
-    const calls = { room: 0, screening: 0, test: 0, most: cap };
-    this.#figures = { ...startFigures(setup.cases.length, setup.margin), calls };
+    this.#figures = startFigures(setup.cases.length, setup.margin);
   }
 
   *play(): Play<VariantVerdict> {
@@ -198,7 +197,7 @@ class PlayedVariants {
       if (isSignificant(globalTest(seen).p, share)) return this.#keep("breaks", listDropped(seen));
       if (gain.p > futile && gain.upper < this.#figures.margin) return this.#keep("no-gain");
     }
-    return { kind: "inconclusive", because: "gain", settle: this.#settleGain(), ...this.#counted() };
+    return { kind: "inconclusive", because: "gain", settle: this.#settleGain(), ...this.#figures };
   }
 
   #lacksAnswers(arms: readonly string[]): boolean {
@@ -206,7 +205,7 @@ class PlayedVariants {
   }
 
   #missing(): VariantVerdict {
-    return { kind: "inconclusive", because: "missing", ...this.#counted() };
+    return { kind: "inconclusive", because: "missing", ...this.#figures };
   }
 
   /** The trials per wording at which the gain would be shown or ruled out, the rates staying as they are. */
@@ -268,38 +267,20 @@ class PlayedVariants {
       });
       this.#figures.certificates = certified.toSorted((a, b) => b.bound - a.bound);
       const open = certified.filter(({ bound, harm: limit }) => bound >= limit);
-      if (open.length === 0 && selection.fall < margin)
-        return { kind: "adopt", winner: challenger, ...this.#counted() };
+      if (open.length === 0 && selection.fall < margin) return { kind: "adopt", winner: challenger, ...this.#figures };
       const broken = open
         .map((one) => testFall({ case: one.case, base: one.incumbent, head: one.challenger }))
         .filter(({ p }) => isSignificant(p, breakError / cases.length));
       if (broken.length > 0) return this.#keep("breaks", broken);
       pending = open.length > 0 ? open.map((one) => one.case) : [...harmCases];
       if (pending.some((id) => later(id) === undefined))
-        return { kind: "inconclusive", because: "harm", settle: settleHarm(open, width), ...this.#counted() };
+        return { kind: "inconclusive", because: "harm", settle: settleHarm(open, width), ...this.#figures };
       for (const id of pending) trials.set(id, later(id) ?? 0);
     }
   }
 
   #keep(because: Extract<VariantVerdict, { kind: "keep" }>["because"], broken: NamedCase[] = []): VariantVerdict {
-    return { kind: "keep", because, broken, ...this.#counted() };
-  }
-
-  #counted(): VariantFigures {
-    const { cases, challengers } = this.#setup;
-    const { most } = this.#figures.calls;
-    const sum = (arms: readonly string[], of: (id: string, arm: string) => number) =>
-      sumOf(cases, (id) => sumOf(arms, (arm) => of(id, arm)));
-    // Trials from before the tests have lower numbers.
-    const before = (id: string, arm: string) =>
-      this.#record
-        .answers(id, arm)
-        .slice(0, this.#from - 1)
-        .filter((answer) => answer !== undefined).length;
-    const room = sum([incumbentArm], before);
-    const screening = sum(challengers, before);
-    const all = sum([incumbentArm, ...challengers], (id, arm) => this.#record.paid(id, arm).calls);
-    return { ...this.#figures, calls: { room, screening, test: all - room - screening, most } };
+    return { kind: "keep", because, broken, ...this.#figures };
   }
 }
 
@@ -340,7 +321,6 @@ function testGain(
   { look, trials, level }: Pick<Gain, "look" | "trials" | "level">,
 ): Gain {
   const swapped = seen.map(swapArms);
-  const bounds = swapped.map((one) => ({ case: one.case, upper: upperDrop([one], z95) ?? 1 }));
   return {
     challenger,
     look,
@@ -350,7 +330,6 @@ function testGain(
     mean: meanChange(seen) ?? 0,
     upper: upperDrop(swapped, z95) ?? 1,
     cases: seen.map((one) => ({ ...one, p: testFall(swapArms(one)).p })).toSorted((a, b) => a.p - b.p),
-    largest: bounds.toSorted((a, b) => b.upper - a.upper)[0] ?? { case: "", upper: 1 },
   };
 }
 

@@ -29,7 +29,6 @@ import {
   size,
   some,
 } from "../../reports/format.ts";
-import { intervalPlot, intervalRow } from "../results/figures.ts";
 import { modelLabel } from "../results/text.ts";
 import type { Comparison, VariantsSummary, VariantVerdict } from "./verdict.ts";
 
@@ -44,19 +43,12 @@ export function variantsDocument(summary: VariantsSummary, more: Surroundings = 
   return [
     heading(1, variantsHeadline(summary), tones[kind]),
     text(variantsReason(summary), `Next: ${nextStep(summary, more.command)}`),
-    ...section(about.join(" · "), [
-      wordingTable(summary),
-      ...intervalPlot(
-        "Pass rate of each wording over all of its trials, 95% CI",
-        ["passed"],
-        wordings.map((one) => intervalRow(one.name, [one])),
-      ),
-    ]),
+    ...section(about.join(" · "), [wordingTable(summary)]),
     ...caseTables(summary),
     ...section(`Changes in ${best?.name}`, [diff(kind === "keep" ? [] : (best?.changes ?? []))]),
     ...section("What the new names break", [list("name", kind === "keep" ? [] : listRenamings(summary))]),
     ...(more.blocks ?? []),
-    facts(...(more.facts ?? []), ...listFacts(summary, more.command === "improve" ? "search" : "screen")),
+    facts(...(more.facts ?? []), ...listFacts(summary)),
   ];
 }
 
@@ -189,18 +181,15 @@ function nextStep(summary: VariantsSummary, command = "variants"): string {
 
 function wordingTable(summary: VariantsSummary): Block {
   const { wordings, winner } = summary;
-  const current = wordings[0]?.size;
-  const unit = current?.kind === "tokens" ? "prompt tokens" : "list bytes";
+  const current = wordings[0]?.tokens ?? 0;
   const columns = resultColumns(summary);
   const rows = wordings.map((one, at): TableCell[] => [
     one.name === winner ? { strong: one.name, tone: "good" } : one.name,
     ...columns.map(({ cell }) => cell(one)),
-    at === 0
-      ? integer(one.size.mean)
-      : `${integer(one.size.mean)} (${signedInteger(one.size.mean - (current?.mean ?? 0))})`,
+    at === 0 ? integer(one.tokens) : `${integer(one.tokens)} (${signedInteger(one.tokens - current)})`,
   ]);
   const figures = columns.map(({ head }) => head);
-  return table("wording", makeColumns(["name", "wording"], ["figure", ...figures, unit]), rows, { max: 100 });
+  return table("wording", makeColumns(["name", "wording"], ["figure", ...figures, "tokens"]), rows, { max: 100 });
 }
 
 type Wording = VariantsSummary["wordings"][number];
@@ -284,19 +273,15 @@ function caseTable(figures: readonly string[], rows: readonly (readonly string[]
   return table("case", makeColumns(["id", "case"], ["figure", ...figures]), rows);
 }
 
-function listFacts(summary: VariantsSummary, before: "search" | "screen"): Fact[] {
+function listFacts(summary: VariantsSummary): Fact[] {
   const { notAsked, calls, costUsd, dir } = summary;
   const lost = calls.missing > 0 ? ` (${count(calls.missing, "request")} got no answer)` : "";
   const verdict = summary.method === "sampled" ? summary.verdict : undefined;
-  const { room = 0, screening = 0, test = 0 } = verdict?.calls ?? {};
-  const steps = [[room, "find cases with room"] as const, [screening, before] as const, [test, "test"] as const];
-  const parts = steps.filter(([n]) => n > 0).map(([n, what]) => `${integer(n)} to ${what}`);
-  const made = parts.length > 1 ? `: ${parts.join(", ")}` : "";
   return [
     ...(verdict?.gain ? sampledFacts(verdict, verdict.gain) : []),
     ["Edits that change no meaning", verdict && describePlacebo(summary.placebo, verdict)],
     ["Not asked (no variant changes their tool lists)", notAsked.length > 0 ? some(notAsked, 12) : undefined],
-    ["Trials", `${integer(calls.made)}${made}${lost} · cost ${money(costUsd)}`],
+    ["Trials", `${integer(calls.made)}${lost} · cost ${money(costUsd)}`],
     ["Record", dir],
   ];
 }
@@ -310,15 +295,14 @@ function describePlacebo(placebo: VariantsSummary["placebo"], { certificates }: 
 }
 
 function sampledFacts(
-  { room, margin, rates, certificates, kind }: VariantVerdict,
-  { mean, upper, p, level: alpha, look, trials, largest }: NonNullable<VariantVerdict["gain"]>,
+  { room, margin, rates, certificates }: VariantVerdict,
+  { mean, upper, p, level: alpha, look, trials }: NonNullable<VariantVerdict["gain"]>,
 ): Fact[] {
   const excluded = `at most ${points(upper)} (one-sided 95% CI, Miettinen-Nurminen), margin ${size(margin)}`;
-  const single = `; of one case at most ${points(largest.upper)} (${largest.case})`;
   const test = `exact global test over ${count(room.length, "case")} with room, ${pValue(p)} against alpha = ${level(alpha)} (interim analysis ${look}, ${count(trials, "trial")} per case and wording)`;
   const tested: Fact[] = [
     ["Gain test", test],
-    ["Mean gain", `${points(mean)}, ${excluded}${kind === "keep" ? single : ""}`],
+    ["Mean gain", `${points(mean)}, ${excluded}`],
   ];
   if (!rates) return tested;
   const limit = "each case by itself: one-sided upper limit of its loss at 99% (Miettinen-Nurminen)";

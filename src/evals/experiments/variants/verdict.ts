@@ -1,18 +1,16 @@
 import * as z from "zod";
 import { isGraded, type TrialRecord } from "../../asking/trials/design.ts";
-import { getOrAdd, sumOf } from "../../base/collections.ts";
+import { sumOf } from "../../base/collections.ts";
 import { countsSchema, namedCaseSchema, type PlaceboResult, placeboSchema } from "../../base/types/check.ts";
 import type { ExitCode } from "../../base/types/errors.ts";
 import { jsonObjectSchema } from "../../base/types/json.ts";
 import { countListTokens, type OfferedTool, readOwnName } from "../../base/types/tool.ts";
-import type { Trial } from "../../base/types/trial.ts";
 import { listChanges, pickTexts } from "../../servers/changes/changes.ts";
 import { formatName } from "../../servers/changes/names.ts";
 import { listRenamingEffects } from "../../servers/changes/tools.ts";
 import { showTool } from "../../servers/host.ts";
 import { defaultMargin } from "../design/statistics.ts";
 import { type ExperimentFacts, experimentFacts, toExitCode } from "../results/outcome.ts";
-import { promptTokens } from "../results/tally.ts";
 
 /** The arm of the wording in use. */
 export const incumbentArm = "incumbent";
@@ -30,8 +28,6 @@ const gainSchema = z.object({
   upper: z.number(),
   /** The cases with room, by their own p of a gain. */
   cases: z.array(namedCaseSchema),
-  /** The largest gain of a single case that is not ruled out (one-sided 95 %). */
-  largest: z.object({ case: z.string(), upper: z.number() }),
 });
 
 /** A loss on a case that is left possible, at the z of the certificate. */
@@ -58,7 +54,6 @@ const figures = {
   /** How often answers pass, and how often they select the right tool, or rightly none. Null before the certificate. */
   rates: z.object({ pass: ratesSchema, selection: ratesSchema }).nullable(),
   certificates: z.array(certifiedSchema),
-  calls: z.object({ room: count, screening: count, test: count, most: count }),
 };
 
 /**
@@ -93,7 +88,7 @@ export type VariantVerdict = z.infer<typeof variantVerdictSchema>;
 /** The fields of every verdict. */
 export type VariantFigures = Pick<VariantVerdict, keyof typeof figures>;
 /** The figures of a verdict before any trial. */
-export const startFigures = (cases: number, margin = defaultMargin): Omit<VariantFigures, "calls"> => {
+export const startFigures = (cases: number, margin = defaultMargin): VariantFigures => {
   return { cases, room: [], margin, screening: [], gain: null, rates: null, certificates: [] };
 };
 export type Gain = NonNullable<VariantFigures["gain"]>;
@@ -128,16 +123,16 @@ export type CertainVariantVerdict = z.infer<typeof certainVariantVerdictSchema>;
 export type Comparison = z.infer<typeof comparisonSchema>;
 
 /**
- * One wording with all of its trials (of whichever cases it was asked) and what its list takes of a prompt: the mean input
- * tokens of the first request of its trials, or, where the model reports none, the bytes of its JSON. `screened`: its mean
- * pass rate over the cases with room in the last round of the screening that it took part in.
+ * One wording with all of its trials (of whichever cases it was asked) and the tokens that its list takes of a request,
+ * the mean of all cases. `screened`: its mean pass rate over the cases with room in the last round of the screening that
+ * it took part in.
  */
 const wordingSchema = z.object({
   name: z.string(),
   passed: count,
   trials: count,
   screened: z.object({ round: count, rate: z.number() }).nullable(),
-  size: z.object({ kind: z.enum(["tokens", "bytes"]), mean: z.number() }),
+  tokens: z.number(),
 });
 
 const changeSchema = z.object({ label: z.string(), before: z.string().optional(), after: z.string().optional() });
@@ -176,24 +171,6 @@ export type Outcome =
   | { method: "sampled"; verdict: VariantVerdict }
   | { method: "deterministic"; verdict: CertainVariantVerdict };
 
-/** Input tokens of the first request of each trial, by arm: the tool list and the query. */
-export class PromptSizes {
-  readonly #arms = new Map<string, { sum: number; trials: number }>();
-
-  add({ cell, turns: [first] }: Trial): void {
-    if (!first) return;
-    const arm = getOrAdd(this.#arms, cell.arm, () => ({ sum: 0, trials: 0 }));
-    arm.sum += promptTokens(first.usage);
-    arm.trials++;
-  }
-
-  /** The mean of an arm; 0 if nothing was reported. */
-  mean(arm: string): number {
-    const { sum, trials } = this.#arms.get(arm) ?? { sum: 0, trials: 1 };
-    return sum / trials;
-  }
-}
-
 /** The inputs of a summary. `lists`: for each wording, the incumbent first, the list that each case is shown. */
 export type VariantsResult = {
   facts: ExperimentFacts;
@@ -207,7 +184,6 @@ export type VariantsResult = {
   cases: readonly string[];
   notAsked: readonly string[];
   lists: ReadonlyMap<string, readonly (readonly OfferedTool[])[]>;
-  prompts: PromptSizes;
 };
 
 /** The summary of an experiment with variants, decided or stopped. */
@@ -242,21 +218,19 @@ function findBest(outcome: Outcome): string | undefined {
 }
 
 function summarizeWordings(
-  { cases, record, lists, prompts }: VariantsResult,
+  { cases, record, lists }: VariantsResult,
   outcome: VariantsResult["outcome"],
 ): WordingSummary[] {
-  // Tokens and bytes cannot be compared, so tokens are used only if all arms report them.
-  const measured = [...lists.keys()].every((name) => prompts.mean(name) > 0);
   const rounds = "verdict" in outcome && outcome.method === "sampled" ? outcome.verdict.screening : [];
   return [...lists].map(([name, shown]) => {
     const answers = cases.flatMap((id) => record.answers(id, name));
-    const bytes = sumOf(shown, (list) => countBytes(list)) / Math.max(1, shown.length);
+    const tokens = sumOf(shown, (list) => countListTokens(list.map(showTool)));
     return {
       name,
       passed: answers.filter((answer) => answer === "pass").length,
       trials: answers.filter(isGraded).length,
       screened: findScreened(rounds, name),
-      size: measured ? { kind: "tokens", mean: prompts.mean(name) } : { kind: "bytes", mean: bytes },
+      tokens: tokens / Math.max(1, shown.length),
     };
   });
 }
@@ -266,12 +240,6 @@ export function findScreened(rounds: VariantFigures["screening"], name: string):
   const round = rounds.findLastIndex((ranked) => ranked.some(({ challenger }) => challenger === name));
   const own = rounds[round]?.find(({ challenger }) => challenger === name);
   return own ? { round: round + 1, rate: own.rate } : null;
-}
-
-/** What a model is sent of a list. */
-function countBytes(tools: readonly OfferedTool[]): number {
-  const shown = tools.map(showTool).map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-  return new TextEncoder().encode(JSON.stringify(shown)).length;
 }
 
 function describeChanges(name: string, lists: VariantsResult["lists"]) {
