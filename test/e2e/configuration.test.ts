@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { writeIn } from "../fakes/folder.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
-import { type Ended, evals, pageOf, summaryOf, trialsOf, workspace } from "./evals.ts";
+import { type Ended, evals, summaryOf, trialsOf, workspace } from "./evals.ts";
 
 // A host's file with three servers of packages and fixtures, and one that does not start. `echo` is on two of them.
 const dir = workspace();
@@ -61,15 +61,15 @@ describe("a suite over a whole configuration", () => {
     const summary = summaryOf(ended);
     const servers = summary.suites[0]?.servers;
     expect(
-      servers?.servers.map(({ name, tools, cases, right, lost, taken, broken, noTool }) => ({
-        ...{ name, tools, cases, broken, noTool },
+      servers?.servers.map(({ name, tools, cases, right, lost, taken, broken }) => ({
+        ...{ name, tools, cases, broken },
         ...{ right: `${right.passed}/${right.trials}`, lost: lost.passed, taken: `${taken.passed}/${taken.trials}` },
       })),
     ).toEqual([
-      { name: "files", tools: 14, cases: 1, broken: 0, noTool: 0, right: "4/4", lost: 0, taken: "0/12" },
-      { name: "everything", tools: 13, cases: 1, broken: 0, noTool: 0, right: "0/4", lost: 4, taken: "0/12" },
-      { name: "my kit", tools: 8, cases: 2, broken: 4, noTool: 0, right: "4/4", lost: 0, taken: "8/12" },
-      { name: "gone", tools: 0, cases: 1, broken: 4, noTool: 0, right: "0/0", lost: 0, taken: "0/16" },
+      { name: "files", tools: 14, cases: 1, broken: 0, right: "4/4", lost: 0, taken: "0/12" },
+      { name: "everything", tools: 13, cases: 1, broken: 0, right: "0/4", lost: 4, taken: "0/12" },
+      { name: "my kit", tools: 8, cases: 2, broken: 4, right: "4/4", lost: 0, taken: "8/12" },
+      { name: "gone", tools: 0, cases: 1, broken: 4, right: "0/0", lost: 0, taken: "0/16" },
     ]);
     expect(servers?.servers.map(({ tokens }) => tokens > 100)).toEqual([true, true, true, false]);
     expect(servers?.lost).toMatchObject([
@@ -87,8 +87,6 @@ describe("a suite over a whole configuration", () => {
       "search",
       { kind: "broken", stage: "server", message: 'Server "gone" exited with code 7.' },
     ]);
-    // In the page, servers are beside each other as a grid.
-    expect(JSON.stringify(pageOf(summary.dir).before)).toContain("Server of the case (rows) and of the pick (columns)");
   });
 
   it("shows names as a host does, and executes a call on its server", async () => {

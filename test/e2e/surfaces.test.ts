@@ -139,10 +139,6 @@ describe("surfaces of a live server", () => {
 
       With namespace, fewer trials of vault (12/12 -> 0/12) passed.
 
-      chosen, by expected tool  default     namespace  consolidated  read-only
-      ─────────────────────────────────────────────────────────────────────────
-      vault_show                12/12 100%  0/12 0%    12/12 100%    12/12 100%
-
       "
     `);
   });

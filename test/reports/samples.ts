@@ -426,7 +426,6 @@ export const skills: RunSummary = runOf(
               },
             },
           ],
-          choices: [],
           behaviors: [
             sentence("groups changes by kind, breaking ones first", [5, 5], [2, 5]),
             sentence("names no commit hashes", [4, 4], [5, 5]),

@@ -63,14 +63,13 @@ it("counts what each server loses to the others, and takes from them", () => {
   const { servers, lost } = tally.summary();
   const counts = ({ passed: part, trials }: { passed: number; trials: number }) => `${part}/${trials}`;
   expect(
-    servers.map(({ name, right, lost: gone, taken, ...one }) => ({
+    servers.map(({ name, right, lost: gone, taken }) => ({
       ...{ name, right: counts(right), lost: counts(gone), taken: counts(taken) },
-      ...{ ownTool: one.ownTool, noTool: one.noTool },
     })),
   ).toEqual([
-    { name: "notes", right: "1/4", lost: "2/4", taken: "0/3", ownTool: 1, noTool: 0 },
-    { name: "mail", right: "0/2", lost: "0/2", taken: "3/5", ownTool: 0, noTool: 2 },
-    { name: "down", right: "0/0", lost: "0/0", taken: "0/7", ownTool: 0, noTool: 0 },
+    { name: "notes", right: "1/4", lost: "2/4", taken: "0/3" },
+    { name: "mail", right: "0/2", lost: "0/2", taken: "3/5" },
+    { name: "down", right: "0/0", lost: "0/0", taken: "0/7" },
   ]);
   // Ranked by share: the one case without a tool was lost at each try.
   expect(lost.map(({ from, to, share, confusions }) => [from, to, counts(share), confusions])).toEqual([
@@ -124,11 +123,11 @@ const of = (passed: number, trials: number, interval: [number, number] | null = 
 const summary: ServersSummary = {
   servers: [
     {
-      ...{ name: "notes", tools: 2, tokens: 1200, cases: 4, ownTool: 1, noTool: 1, broken: 0 },
+      ...{ name: "notes", tools: 2, tokens: 1200, cases: 4, broken: 0 },
       ...{ right: of(16, 20, [0.584, 0.919]), lost: of(2, 20, [0.028, 0.301]), taken: of(0, 10, [0, 0.278]) },
     },
     {
-      ...{ name: "mail\u001b[2J", tools: 3, tokens: 90, cases: 2, ownTool: 0, noTool: 0, broken: 0 },
+      ...{ name: "mail\u001b[2J", tools: 3, tokens: 90, cases: 2, broken: 0 },
       ...{ right: of(10, 10, [0.722, 1]), lost: of(0, 10, [0, 0.278]), taken: of(3, 25, [0.042, 0.3]) },
     },
     {

@@ -98,12 +98,10 @@ describe("the report of blame", () => {
           (18%), not tested.
         Next: revert or reword move_file, then check again.
 
-      What remains (90% together, not tested)
-      changes                how                  probability
-      ───────────────────────────────────────────────────────
-      read_file              by itself            48%
-      read_file + move_file  each a part          30%
-      the edits together     no change by itself  18%"
+      Suite: files · anthropic:x, against the run 2026-11-21T09-30-00-000
+      Trials: 70: 22 to search, 48 to confirm, at most 1,304 · cost $0.12
+      Record: reports/2026-11-21T10-00-00-000
+      "
     `);
   });
 

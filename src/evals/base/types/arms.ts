@@ -58,9 +58,6 @@ export const armsSummarySchema = z.object({
   axis: z.enum(["exposure", "surface", "distractors", "skill"]),
   skill: z.string().optional().describe("where arms with and without it are compared"),
   arms: z.array(armSummarySchema),
-  choices: z
-    .array(z.object({ expected: z.string(), chosen: z.array(countsSchema) }))
-    .describe("how often the tools of each expectation were chosen in each arm, the largest difference first"),
   behaviors: z
     .array(z.object({ case: z.string(), text: z.string(), met: z.array(countsSchema) }))
     .optional()
@@ -88,8 +85,6 @@ export const serversSummarySchema = z.object({
       cases: count,
       right: shareSchema.describe("of the graded trials of its cases: an expected tool was picked"),
       lost: shareSchema.describe("of the same: lost to another server"),
-      ownTool: count.describe("of the same: another tool of its own was picked"),
-      noTool: count.describe("of the same: no tool was called, or one that is not listed"),
       broken: count.describe("trials of its cases that broke"),
       taken: shareSchema.describe("of the graded trials of all other cases: lost to this server"),
     }),

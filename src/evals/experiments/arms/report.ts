@@ -9,7 +9,6 @@ import {
   duration,
   integer,
   money,
-  percent,
   pointsWithInterval,
   pValue,
   ratio,
@@ -95,7 +94,7 @@ type Compared = ArmSummary & { against: ArmComparison };
 /** The arms of each axis of a suite side by side, each compared with the first. Empty if nothing is compared. */
 export function armsBlocks({ arms: all = [] }: SuiteSummary): Block[] {
   return all.flatMap((summary) => {
-    const { axis, skill, arms, choices } = summary;
+    const { axis, skill, arms } = summary;
     const [first] = arms;
     if (!first) return [];
     const compared = arms.filter((one): one is Compared => one.against !== undefined);
@@ -108,7 +107,6 @@ export function armsBlocks({ arms: all = [] }: SuiteSummary): Block[] {
         details(`Tools of other servers called instead: ${name}`, list("pair", foreign.map(describePair), maxItems)),
       ),
       ...compared.flatMap((one) => (one.discovery ? lossBlocks(one.discovery, ` with ${one.name}`) : [])),
-      choicesTable(arms, choices),
       behaviorsTable(summary),
       text(explain(axis, arms, first)),
     ]);
@@ -201,20 +199,6 @@ function casesBlock({ fell, rose }: ArmComparison, name: string): Block {
     fell.length > 0 ? `With ${name}, fewer trials of ${list(fell)} passed.` : undefined,
     rose.length > 0 ? `With ${name}, more trials of ${list(rose)} passed.` : undefined,
   );
-}
-
-function choicesTable(arms: readonly ArmSummary[], choices: ArmsSummary["choices"]): Block {
-  const rates = (chosen: ArmsSummary["choices"][number]["chosen"]) =>
-    chosen.flatMap(({ passed, trials }) => (trials === 0 ? [] : [passed / trials]));
-  const differing = choices.filter(({ chosen }) => new Set(rates(chosen)).size > 1);
-  const rows = differing.map(({ expected, chosen }) => [
-    expected,
-    ...chosen.map((counts) =>
-      counts.trials === 0 ? "-" : `${ratio(counts)} ${percent(counts.passed / counts.trials)}`,
-    ),
-  ]);
-  const columns = makeColumns(["name", "chosen, by expected tool"], ["figure", ...arms.map(({ name }) => name)]);
-  return table("tool", columns, rows, { max: maxItems });
 }
 
 function behaviorsTable({ arms, behaviors = [] }: ArmsSummary): Block {

@@ -18,7 +18,6 @@ import {
 } from "../../reports/document.ts";
 import { count, integer, rateWithInterval, ratioWithInterval } from "../../reports/format.ts";
 import { confusedPair, type Pair } from "../results/calls.ts";
-import { confusionGrid } from "../results/figures.ts";
 import { Ranking } from "../results/tally.ts";
 import { describePair } from "../results/text.ts";
 
@@ -28,8 +27,6 @@ type Server = ServersSummary["servers"][number];
 class Row {
   readonly graded: Counts = { passed: 0, trials: 0 };
   readonly lost = new Map<string, { n: number; pairs: Ranking<Pair> }>();
-  ownTool = 0;
-  noTool = 0;
   broken = 0;
 }
 
@@ -67,13 +64,8 @@ export class ServersTally {
       row.graded.passed++;
       return;
     }
-    const called = this.#listServers(trial);
-    const other = called.find((server) => server !== owner);
-    if (other === undefined) {
-      if (called.length > 0) row.ownTool++;
-      else row.noTool++;
-      return;
-    }
+    const other = this.#listServers(trial).find((server) => server !== owner);
+    if (other === undefined) return;
     const lost = getOrAdd(row.lost, other, () => ({ n: 0, pairs: new Ranking<Pair>() }));
     lost.n++;
     lost.pairs.add(pair);
@@ -111,8 +103,6 @@ export class ServersTally {
       cases: [...this.#owners.values()].filter((owner) => owner === name).length,
       right: estimateShare(passed, trials),
       lost: estimateShare(lost, trials),
-      ownTool: row.ownTool,
-      noTool: row.noTool,
       broken: row.broken,
       taken: estimateShare(
         sumOf(others, (one) => one.lost.get(name)?.n ?? 0),
@@ -145,10 +135,9 @@ function estimateShare(passed: number, trials: number): Server["right"] {
 }
 
 /** Which trials each server of a configuration loses to other servers and takes from them; empty for other suites. */
-export function serverBlocks({ servers: summary, name, model }: SuiteSummary): Block[] {
+export function serverBlocks({ servers: summary }: SuiteSummary): Block[] {
   if (!summary) return [];
   const { servers, lost, clashes, several } = summary;
-  const { wrong, own } = listPicks(summary);
   const columns = makeColumns(["name", "server"], ["figure", "tools", "tokens", "right tool", "lost", "taken"]);
   return section("Servers", [
     table("server", columns, servers.map(describeServer), { max: 100 }),
@@ -163,7 +152,6 @@ export function serverBlocks({ servers: summary, name, model }: SuiteSummary): B
     text(
       "With 95% confidence intervals. Right tool: trials of the cases of a server that picked an expected tool. Lost: they called another server's tool instead. Taken: trials of all other cases that called its tool instead.",
     ),
-    ...confusionGrid(`Server of the case (rows) and of the pick (columns) · ${name} · ${model}`, wrong, own),
   ]);
 }
 
@@ -197,12 +185,4 @@ function describeClashes(clashes: ServersSummary["clashes"]): Span[] | undefined
   });
   const more = clashes.length > 8 ? `; and ${count(clashes.length - 8, "more name")}` : "";
   return [`${count(clashes.length, "name")} on several servers: `, ...shown, `${more}.`];
-}
-
-function listPicks({ servers, lost }: ServersSummary) {
-  const none = "(no tool)";
-  const missed = servers.map(({ name, noTool }) => ({ expected: name, picked: none, n: noTool }));
-  const others = lost.map(({ from, to, share }) => ({ expected: from ?? none, picked: to, n: share.passed }));
-  const own = servers.map(({ name, right, ownTool }) => ({ expected: name, n: right.passed + ownTool }));
-  return { wrong: [...missed, ...others].filter(({ n }) => n > 0), own };
 }

@@ -64,14 +64,12 @@ class ArmTally {
   costUsd: Cost = 0;
   readonly graded = new Tally();
   readonly chosen = new Tally();
-  readonly chosenByExpectation = new Map<string, Tally>();
   readonly chosenByCase = new Map<string, Tally>();
   readonly foreign = new Ranking<Pair>();
   readonly discovery = new DiscoveryTally();
   readonly observations: { id: string; trial: number; observation: Observation }[] = [];
 
-  /** `expected`: the label of the case in `head`, because its tools may have other names in this arm. */
-  add(trial: Trial, expected: string | undefined, isForeign: (trial: Trial) => boolean): void {
+  add(trial: Trial, isForeign: (trial: Trial) => boolean): void {
     const observation = readObservation(trial);
     if (observation !== undefined && observation !== "copy") {
       const { case: id, trial: number } = trial.cell;
@@ -95,7 +93,6 @@ class ArmTally {
     const isChosen = readChoice(verdict);
     if (isChosen === undefined) return;
     this.chosen.add(isChosen);
-    getOrAdd(this.chosenByExpectation, expected ?? verdict.expected, startTally).add(isChosen);
     getOrAdd(this.chosenByCase, trial.cell.case, startTally).add(isChosen);
   }
 }
@@ -130,7 +127,7 @@ export class ArmsTally {
     const trial = skill === undefined ? given : gradeWithoutLoading(given, skill);
     const { case: id, arm } = trial.cell;
     const isForeign = (one: Trial) => axis === "distractors" && this.#callsForeignTool(one);
-    this.#arms.get(arm)?.add(trial, this.#cases.get(id)?.expected, isForeign);
+    this.#arms.get(arm)?.add(trial, isForeign);
     for (const { what, met } of this.#arms.has(arm) ? (trial.verdict?.checks ?? []) : []) {
       if (!what.startsWith(behavior) || met === "unknown") continue;
       const text = what.slice(behavior.length);
@@ -186,7 +183,6 @@ export class ArmsTally {
           ...(against && { against }),
         };
       }),
-      choices: listChoices(arms),
       ...(behaviors.length > 0 && {
         behaviors: behaviors.map(({ met, ...one }) => {
           return { ...one, met: compared.map(({ arm }) => (met.get(arm) ?? startTally()).counts()) };
@@ -242,21 +238,6 @@ function gradeWithoutLoading(trial: Trial, skill: string): Trial {
   if (checks.length > 0 && !open) return { ...trial, verdict: { ...score, checks, grade: "pass" } };
   const reason = open?.why ?? "nothing but the loading is expected";
   return { ...trial, verdict: { ...score, checks, grade: "not-gradable", reason } };
-}
-
-/** How often each expectation was chosen, those with the largest difference between arms first. */
-function listChoices(arms: readonly ArmTally[]): ArmsSummary["choices"] {
-  const names = [...new Set(arms.flatMap((arm) => [...arm.chosenByExpectation.keys()]))];
-  const spread = ({ chosen }: ArmsSummary["choices"][number]) => {
-    const rates = chosen.flatMap(({ passed, trials }) => (trials === 0 ? [] : [passed / trials]));
-    return Math.max(...rates) - Math.min(...rates);
-  };
-  return names
-    .map((expected) => ({
-      expected,
-      chosen: arms.map((arm) => (arm.chosenByExpectation.get(expected) ?? startTally()).counts()),
-    }))
-    .sort((a, b) => spread(b) - spread(a) || (a.expected < b.expected ? -1 : 1));
 }
 
 /** The trials of two arms as the arms of a comparison. Trial t of a case has the same order of tools in both. */

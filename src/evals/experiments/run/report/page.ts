@@ -309,7 +309,7 @@ function totalFacts(summary: RunSummary, manifest: RunManifest): Block {
 }
 
 function verdictBlocks(suite: SuiteSummary, cases: readonly PageCase[], input: RunInput): Block[] {
-  const blocks = [...comparisonBlocks(suite, input), ...armFigure(suite, cases), ...choicesFigure(suite)];
+  const blocks = [...comparisonBlocks(suite, input), ...armFigure(suite, cases)];
   return blocks.length === 0 ? [] : [heading(2, `${suite.name} · ${modelLabel(suite)}`), ...blocks];
 }
 
@@ -323,14 +323,6 @@ function armFigure(suite: SuiteSummary, cases: readonly PageCase[]): Block[] {
   });
   const worstFirst = rows.sort((a, b) => b.drop - a.drop).map(({ row }) => row);
   return intervalPlot("Pass rate by case, 95% CI", ["baseline", "now"], worstFirst);
-}
-
-function choicesFigure({ arms: all = [] }: SuiteSummary): Block[] {
-  return all.flatMap(({ axis, arms, choices }) => {
-    const rows = choices.map(({ expected, chosen }) => intervalRow(expected, chosen));
-    const names = arms.map(({ name }) => name);
-    return intervalPlot(`Chosen, by expected tool and ${axis}, 95% CI`, names, rows, "Share of trials");
-  });
 }
 
 /** The page of a report without a record of its own. */
