@@ -115,7 +115,7 @@ const using = [
   ...["variants variants.yaml", "baseline verify", "search", "probe --yes", "probe --config .mcp.json --yes", "doctor"],
   ...["doctor --config .mcp.json", "lint", "lint --judge anthropic:claude-haiku-5-5", "tools evals/moods.json"],
   ...["tools --config .mcp.json", "init", "queries --writer anthropic:claude-haiku-5-5 --yes --accept-all"],
-  ...["blame --case act", "improve --writer anthropic:claude-haiku-5-5", "baseline show"],
+  ...["blame --case act", "improve --writer anthropic:claude-haiku-5-5"],
 ];
 /** Those that do without. */
 const others = [

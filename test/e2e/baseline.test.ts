@@ -2,7 +2,6 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals, summaryOf, workspace } from "./evals.ts";
 
 const dir = workspace();
@@ -73,9 +72,8 @@ async function refusal(...args: string[]): Promise<string> {
 
 // A first baseline, one that is shown, and tools that are verified: test/e2e/goldens.
 describe("evals baseline", () => {
-  it("names each wording that changed, before and after it is accepted", async () => {
+  it("names each wording that changed, until it is accepted", async () => {
     await acceptBaseline();
-    expect(await baseline("show", "files")).toEqual(await baseline("show", "evals/baselines/files.lexical-2.json"));
     list("Get the contents of one file as text.", "The absolute path of the file.");
     write("evals/files.yaml", `${suite}  - { id: weather, input: Will it rain?, expect: { tool: none } }\n`);
     const { code, out } = await verify("evals/files.yaml");
@@ -84,47 +82,8 @@ describe("evals baseline", () => {
     expect(out).toMatch(/\nread {5}its tool changed {5}read_file\nweather {2}not in the baseline\n/);
     expect(out).toContain("  read_file.path: description\n    [-Where-]{+The absolute path of+} the file [-is-].\n");
     await run("evals/files.yaml", "--check", "off");
-    const accepted = await baseline("accept");
-    expect(accepted).toMatchObject({ code: 0, err: "" });
-    expect(accepted.out.slice(accepted.out.indexOf("Changes"))).toMatchInlineSnapshot(`
-      "Changes since the baseline of DATE (run RUN)
-        read_file: description
-          [-Read-]{+Get+} the [-complete-] contents of one file as text.
-        read_file.path: description
-          [-Where-]{+The absolute path of+} the file [-is-].
-
-      Added (not compared): weather
-      "
-    `);
-    expect(await verify()).toMatchObject({ code: 0, out: expect.stringMatching(/^VERIFIED/) });
-  });
-
-  it("reports the rates that changed, and how many trials a check needs", async () => {
-    let right = true;
-    const endpoint = await startMessagesEndpoint((body) => {
-      const reads = right && JSON.stringify(body.messages).includes("notes.txt");
-      return { calls: [reads ? { name: "read_file", input: { path: "notes.txt" } } : { name: "list_folder" }] };
-    });
-    const args = ["evals/files.yaml", "-m", "anthropic:x", "--base-url", endpoint.url, "--check", "off", "-n"];
-    await run(...args, "20");
     expect(await baseline("accept")).toMatchObject({ code: 0, err: "" });
-    right = false;
-    await run(...args, "2");
-    expect(await baseline("accept", "--force")).toMatchInlineSnapshot(`
-      {
-        "code": 0,
-        "err": "warning: "files" on anthropic:x has fewer than 3 graded trials of read (2), list (2).
-        Checks ask both lists anew, but cannot tell how the model was: run with -n 3 or more.
-      ",
-        "out": "ACCEPTED files · anthropic:x · 2 cases, 2 tools, 2 of 4 trials passed
-        Written to evals/baselines/files.anthropic-x-d796edf1.json
-        Next: commit the file; \`evals run\` compares with it once the tools change.
-
-      Changes since the baseline of DATE (run RUN)
-        read: 20/20 (100%) before, 0/2 (0%) now
-      ",
-      }
-    `);
+    expect(await verify()).toMatchObject({ code: 0, out: expect.stringMatching(/^VERIFIED/) });
   });
 
   it("names what has no counterpart: a baseline without a suite, a suite without a baseline", async () => {
@@ -159,16 +118,13 @@ describe("evals baseline", () => {
 });
 
 describe("bad input", () => {
-  it("says what to do where there is no run, no baseline of that name, or more than one run", async () => {
+  it("says what to do where there is no run, or more than one run", async () => {
     const none = await refusal("accept");
     await acceptBaseline();
-    expect([none, await refusal("show", "flies"), await refusal("accept", "one", "two")]).toMatchInlineSnapshot(`
+    expect([none, await refusal("accept", "one", "two")]).toMatchInlineSnapshot(`
       [
         "error: There is no record of \`evals run\` under reports.
         Make one with \`evals run\`, or give its folder.
-      ",
-        "error: There is no baseline of a suite or in a file "flies".
-        Did you mean "files"?
       ",
         "error: Only one run can be accepted at a time.
         Name one run, or none for the latest.
@@ -189,7 +145,7 @@ describe("bad input", () => {
     expect(existsSync(baselines)).toBe(false);
     expect(await baseline("accept", basename(folder), "--force")).toEqual({
       code: 0,
-      err: 'warning: "files" on lexical-2 has no graded trial of list.\n  They cannot be compared.\n',
+      err: 'warning: "files" on lexical-2 has no graded trial of list.\n  Run it again and accept that run, to know how they pass.\n',
       out: expect.stringMatching(/^ACCEPTED files · lexical-2 · 2 cases, 2 tools, 1 of 1 trial passed\n/),
     });
   });
@@ -236,11 +192,10 @@ describe("bad input", () => {
     await acceptBaseline();
     writeFileSync(filesBaseline, readFileSync(filesBaseline, "utf8").replace('"passed": 1', '"passed": 0'));
     const message = "The baseline was edited by hand: checksum mismatch.\n";
-    expect(await refusal("show")).toContain(`evals/baselines/files.lexical-2.json: error: ${message}`);
-    expect(await refusal("verify")).toContain(message);
+    expect(await refusal("verify")).toContain(`evals/baselines/files.lexical-2.json: error: ${message}`);
     expect(await baseline("accept")).toMatchObject({
       code: 0,
-      err: `evals/baselines/files.lexical-2.json: warning: ${message}  It is replaced without a comparison.\n`,
+      err: `evals/baselines/files.lexical-2.json: warning: ${message}  It is replaced.\n`,
     });
     expect(await verify()).toMatchObject({ code: 0, out: expect.stringMatching(/^VERIFIED/) });
   });

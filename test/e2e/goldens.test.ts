@@ -171,7 +171,7 @@ const some = ["--tool", "get_fine", "--tool", "get_null", "--tool", "get_total",
 const refused = [
   ...["show nope", "show 2026-01-01T", "compare nope latest", "run evals --case nope", "blame", "variants nope.json"],
   ...["run evals/files.yaml --distractors 0,9", "judge check nope.jsonl --judge anthropic:x"],
-  ...["tools --server nope", "lint nope.yaml", "baseline verify nope.yaml", "baseline show nope", "import nope.json"],
+  ...["tools --server nope", "lint nope.yaml", "baseline verify nope.yaml", "import nope.json"],
   ...["merge reports", "search --fail-on recall@5=1"],
 ];
 
@@ -200,7 +200,7 @@ it("run that fails", () => goldens("run-failed", ["run", "failing.yaml", ...stea
 it("show", () => goldens("show", ["show", "--failed"], terminalAndJson));
 it("report of a failed run", () => goldens("report-failed", ["show"], reports));
 it("run that passes", () => goldens("run-passed", ["run", "evals/files.yaml", ...steady, "-n", "20"], runForms));
-it("baseline", () => goldens("baseline", ["baseline"], { accept: ["accept"], show: ["show"] }));
+it("baseline", () => goldens("baseline", ["baseline"], { accept: ["accept"] }));
 it("verify", () => goldens("verify", ["baseline", "verify", "evals/files.yaml"], terminalAndJson));
 it("check of the same tools", () => golden("check-unchanged.terminal", "run", "evals/files.yaml", ...steady));
 it("check of changed tools", async () => {

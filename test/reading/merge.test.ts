@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { assignShards, parseShard } from "../../src/evals/asking/trials/plan.ts";
 import type { RunManifest } from "../../src/evals/base/types/run.ts";
 import { cellKey, type Trial } from "../../src/evals/base/types/trial.ts";
-import { baseline } from "../../src/evals/experiments/baseline/accept.ts";
+import { accept } from "../../src/evals/experiments/baseline/accept.ts";
 import { run } from "../../src/evals/experiments/run/run.ts";
 import type { RunOptions } from "../../src/evals/experiments/run/runOptions.ts";
 import { merge } from "../../src/evals/reading/merge.ts";
@@ -202,7 +202,7 @@ describe("shards and evals merge", () => {
     });
     const options: RunOptions = { ...runDefaults, ...asked, model: [model], concurrency: 2 };
     await run({ ...options, paths: ["evals/files.json"], trials: 5 }, made.io());
-    await baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: true }, made.io());
+    await accept({ baselines: "evals/baselines", out: "reports", force: true }, made.io());
     made.write("tools.json", toolList({ read: "Reads a file." }));
     const { whole, merged } = await bothWays(made, options, 3);
     expect(merged).toEqual(whole);
@@ -217,7 +217,7 @@ describe("shards and evals merge", () => {
     const { model, asked } = await endpoint(() => ({ id: `reply-${replies++}`, calls: [{ name: "read", input: {} }] }));
     const options: RunOptions = { ...runDefaults, ...asked, model: [model] };
     await run({ ...options, trials: 5 }, made.io());
-    await baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: true }, made.io());
+    await accept({ baselines: "evals/baselines", out: "reports", force: true }, made.io());
     made.write("tools.json", toolList({ read: "Reads a file." }));
     for (const shard of ["1/2", "2/2"]) {
       // As a cache in front of the model does, which each shard asks from the beginning.
@@ -241,7 +241,7 @@ describe("shards and evals merge", () => {
     const { model, asked } = await endpoint(() => ({ calls: [{ name: "read", input: {} }] }));
     const options: RunOptions = { ...runDefaults, ...asked, model: [model] };
     await run({ ...options, trials: 5 }, made.io());
-    await baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: true }, made.io());
+    await accept({ baselines: "evals/baselines", out: "reports", force: true }, made.io());
     for (const shard of ["1/2", "2/2"])
       await run({ ...options, nightly: true, shard, out: `shards/${shard[0]}` }, made.io());
     const io = made.io();

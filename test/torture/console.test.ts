@@ -123,7 +123,6 @@ describe("no text from outside begins a line of its own", () => {
     await expectInertReport("run", "among.json", "-n", "1", "--distractors", "0,2", ...few);
     await expectInertReport("run", suite, ...model(), "--seed", "1");
     await expectInertReport("baseline", "accept", "--force");
-    await expectInertReport("baseline", "show");
     await expectInertReport("baseline", "verify", suite);
     await expectInertReport("run", suite, ...few, "--nightly");
     const changed = JSON.parse(readFileSync(join(dir, suite), "utf8"));

@@ -143,9 +143,9 @@ describe("a command that is killed before any of its changes of files", () => {
     const project = await prepare(run("--accept"), run());
     const [old = "", fresh = ""] = listRecords(project).map((record) => basename(record));
     await killAtEach(project, ["baseline", "accept"], async (dir, why) => {
-      const shown = await spawnEvals(["baseline", "show"], { cwd: dir });
-      isFine(shown, why);
-      expect(shown.out.includes(old) || shown.out.includes(fresh), shown.out).toBe(true);
+      const verified = await spawnEvals(["baseline", "verify", "--json"], { cwd: dir });
+      isFine(verified, why);
+      expect(verified.out.includes(old) || verified.out.includes(fresh), verified.out).toBe(true);
       isFine(await spawnEvals(["baseline", "accept"], { cwd: dir }), why);
     });
   });

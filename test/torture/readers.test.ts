@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { EvalsError } from "../../src/evals/base/types/errors.ts";
-import { baseline } from "../../src/evals/experiments/baseline/accept.ts";
+import { accept } from "../../src/evals/experiments/baseline/accept.ts";
 import { run } from "../../src/evals/experiments/run/run.ts";
 import { summarizer } from "../../src/evals/experiments/run/summary.ts";
 import { readVariants } from "../../src/evals/experiments/variants/ask.ts";
@@ -89,7 +89,7 @@ async function everyFile() {
   const { model, asked } = await endpoint();
   const options = { ...runDefaults, ...asked, model: [model], trials: 3 };
   await run(options, made.io());
-  await baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: true }, made.io());
+  await accept({ baselines: "evals/baselines", out: "reports", force: true }, made.io());
   await run({ ...options, nightly: true }, made.io());
   const [id = ""] = made.records();
   const accepted = readdirSync(join(made.dir, "evals/baselines"));

@@ -360,7 +360,6 @@ describe("no secret is in what a command writes", () => {
     };
     await call("run suite.json -n 3", [1], model);
     await call("baseline accept --force", [0]);
-    await call("baseline show", [0]);
     await call("baseline verify suite.json", [0]);
     await call("variants variants.json suite.json --output adopted.json", [0, 1], model);
     await call("search suite.json", [0]);
@@ -402,7 +401,7 @@ it("prints no secret of a record that another environment has written", async ()
   const [id = "", other = ""] = readdirSync(join(dir, "reports")).sort();
   const lines = [
     ...["show --failed", "show --failed --json", "show --history", "show --history --json"],
-    ...[`compare ${id} ${other}`, "baseline accept --force", "baseline show"],
+    ...[`compare ${id} ${other}`, "baseline accept --force"],
   ];
   const forms = ["terminal", "json", "csv", "markdown", "html", "junit", "github"].map(
     (form) => `show ${id} --format ${form}`,

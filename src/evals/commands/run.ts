@@ -128,16 +128,15 @@ const group = "With verify:";
 
 export const baselineCommand = defineCommand({
   command: "baseline <action> [targets..]",
-  describe: "Accept a run as the baseline of later runs, show baselines, or verify them",
+  describe: "Accept a run as the baseline of later runs, or verify baselines",
   positionals: {
     action: choice(
       "accept [run]: write one baseline per suite and model of the run (default: latest). " +
-        "show [suites or files]: print what baselines contain. " +
         "verify [paths]: check that they match the current tools and cases; no model is called",
-      ["accept", "show", "verify"],
+      ["accept", "verify"],
       { demandOption: true },
     ),
-    targets: texts("Run to accept, suites or baseline files to show, or suites to verify (default: evals/)"),
+    targets: texts("Run to accept, or suites to verify (default: evals/)"),
   },
   flags: {
     baselines: baselinesFlag,
@@ -162,16 +161,15 @@ export const baselineCommand = defineCommand({
     "tool, or names the parameter in `args`. Exit code 3 when a server cannot be listed.",
   examples: [
     ["run -n 20 && evals baseline accept", "Accept the current tools, with 20 trials per case to compare with"],
-    ["baseline accept 2026-11-21T09-30-00-000", "Accept this run and print what it changes"],
-    ["baseline show filesystem", "Show tools, commit and pass rates of the baselines of one suite"],
+    ["baseline accept 2026-11-21T09-30-00-000", "Accept this run"],
     ["baseline verify", "In a pull request, without an API key: did anything change without a new run?"],
     ["baseline verify --tools tools.json", "Without starting a server, against a list of `evals tools --json`"],
     ["baseline verify --fail-on stale --fail-on uncovered-tools", "Fail for stale cases and for tools without a case"],
     ["baseline verify --fail-on none", "Show all changes since the baselines, and exit with 0"],
   ],
   run: async ({ action, targets, failOn, ...args }, io) => {
-    if (action !== "verify")
-      return (await import("../experiments/baseline/accept.ts")).baseline({ ...args, action, targets }, io);
+    if (action === "accept")
+      return (await import("../experiments/baseline/accept.ts")).accept({ ...args, targets }, io);
     const gates = failOn.filter((gate) => gate !== "none");
     return (await import("../inspection/verify.ts")).verify({ ...args, paths: targets, failOn: gates }, io);
   },

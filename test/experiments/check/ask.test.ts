@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { canonicalJson } from "../../../src/evals/base/types/json.ts";
-import { baseline } from "../../../src/evals/experiments/baseline/accept.ts";
+import { accept } from "../../../src/evals/experiments/baseline/accept.ts";
 import { run } from "../../../src/evals/experiments/run/run.ts";
 import type { RunOptions } from "../../../src/evals/experiments/run/runOptions.ts";
 import type { MessagesBody } from "../../fixtures/endpoints/messages.ts";
@@ -26,7 +26,7 @@ async function accepted(isBroken: (tool: string | undefined, index: number) => b
   });
   const options: RunOptions = { ...runDefaults, ...asked, model: [model], concurrency: 4 };
   await run({ ...options, trials: 5 }, made.io());
-  await baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: false }, made.io());
+  await accept({ baselines: "evals/baselines", out: "reports", force: false }, made.io());
   const change = () => made.write("tools.json", toolList({ read: "Reads a file." }));
   change();
   const check = async (given: Partial<RunOptions> = {}) => {
@@ -94,9 +94,9 @@ describe("the check of a run", () => {
       return tool === undefined ? { text: "Good morning." } : { calls: [{ name: tool, input: {} }] };
     });
     const options: RunOptions = { ...runDefaults, ...asked, model: [model], concurrency: 4 };
-    const accept = { action: "accept" as const, baselines: "evals/baselines", out: "reports", force: false };
+    const accepting = { baselines: "evals/baselines", out: "reports", force: false };
     await run({ ...options, trials: 5 }, made.io());
-    await baseline(accept, made.io());
+    await accept(accepting, made.io());
     const io = made.io();
     expect(await run({ ...options, check: "placebo", failOn: ["any"], passRate: 0 }, io)).toBe(0);
     const { suites, run: id } = JSON.parse(io.printed());
@@ -166,7 +166,7 @@ describe("the check of a run", () => {
     const suite = await readSuite();
     write("evals/other.json", { ...suite, name: "other" });
     await run({ ...options, trials: 5, check: "off" }, io());
-    await baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: false }, io());
+    await accept({ baselines: "evals/baselines", out: "reports", force: false }, io());
     const added = [{ id: "new", input: "Copy it", expect: { tool: "copy" } }];
     write("evals/other.json", { ...suite, name: "other", cases: added });
     const copy = { name: "copy", description: "Copies.", inputSchema: { type: "object" } };

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type RunSummary, runSummarySchema } from "../../../src/evals/base/types/run.ts";
-import { baseline } from "../../../src/evals/experiments/baseline/accept.ts";
+import { accept } from "../../../src/evals/experiments/baseline/accept.ts";
 import { report } from "../../../src/evals/experiments/reporting/report.ts";
 import { run } from "../../../src/evals/experiments/run/run.ts";
 import type { RunOptions } from "../../../src/evals/experiments/run/runOptions.ts";
@@ -45,8 +45,7 @@ async function reportAgain(id: string) {
   await report({ run: id, format: "json", out: "reports" }, io);
   return io;
 }
-const accept = (io = world.io()) =>
-  baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: false }, io);
+const acceptLatest = (io = world.io()) => accept({ baselines: "evals/baselines", out: "reports", force: false }, io);
 
 beforeEach(async () => {
   world = project();
@@ -56,7 +55,7 @@ beforeEach(async () => {
   const { model: id, ...request } = asked;
   options = { ...runDefaults, ...request, model: [id] };
   await run({ ...options, trials: 20 }, world.io());
-  await accept();
+  await acceptLatest();
 });
 
 describe("evals run --nightly", () => {
@@ -192,7 +191,7 @@ describe("evals run --nightly", () => {
     expect(changed.suite?.verdict?.kind).toBe("no-regression");
     expect(changed.drift).toBeUndefined();
     await run({ ...options, trials: 20, check: "off" }, world.io());
-    await accept();
+    await acceptLatest();
     expect((await nightly()).drift?.verdict).toMatchObject({ nights: 1 });
   });
 });
@@ -208,7 +207,7 @@ describe("evals run on an unchanged list", () => {
 
   it("keeps no nights of a deterministic model", async () => {
     await run({ ...runDefaults }, world.io());
-    await accept();
+    await acceptLatest();
     const { drift, suite } = await runAgain({ model: ["lexical"] });
     expect([suite?.verdict?.kind, drift]).toEqual(["unchanged", undefined]);
   });

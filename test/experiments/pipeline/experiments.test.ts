@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runSummarySchema } from "../../../src/evals/base/types/run.ts";
-import { baseline } from "../../../src/evals/experiments/baseline/accept.ts";
+import { accept } from "../../../src/evals/experiments/baseline/accept.ts";
 import { run } from "../../../src/evals/experiments/run/run.ts";
 import { variants } from "../../../src/evals/experiments/variants/ask.ts";
 import { endpoint, experimentDefaults, filesSuite, list, project, read, runDefaults, toolList } from "./project.ts";
@@ -103,7 +103,7 @@ describe("evals variants", () => {
     const { model, ...request } = asked;
     const runOptions = { ...runDefaults, ...request, model: [model], trials: 4 };
     await run(runOptions, io());
-    await baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: true }, io());
+    await accept({ baselines: "evals/baselines", out: "reports", force: true }, io());
     const world = io();
     expect(await variants({ ...options, ...asked, case: ["read"] }, world)).toBe(0);
     const result = JSON.parse(world.printed());

@@ -111,9 +111,9 @@ describe("evals run --exposure names", () => {
 
   it("is not comparable with a baseline of all definitions", async () => {
     const { io } = project({ "evals/files.json": suite(1) });
-    const { baseline } = await import("../../../src/evals/experiments/baseline/accept.ts");
+    const { accept } = await import("../../../src/evals/experiments/baseline/accept.ts");
     await run(runDefaults, io());
-    await baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: false }, io());
+    await accept({ baselines: "evals/baselines", out: "reports", force: false }, io());
     const world = io();
     await run({ ...runDefaults, exposure: "names" }, world);
     expect(JSON.parse(world.printed()).suites[0].verdict).toMatchObject({

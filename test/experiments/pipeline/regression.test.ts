@@ -1,20 +1,20 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type BaselineOptions, baseline } from "../../../src/evals/experiments/baseline/accept.ts";
+import { type AcceptOptions, accept } from "../../../src/evals/experiments/baseline/accept.ts";
 import { type BlameOptions, blame } from "../../../src/evals/experiments/blame/ask.ts";
 import { compare } from "../../../src/evals/experiments/compare/ask.ts";
 import { run } from "../../../src/evals/experiments/run/run.ts";
 import { endpoint, project, runDefaults, toolList } from "./project.ts";
 
-const accept: BaselineOptions = { action: "accept", baselines: "evals/baselines", out: "reports", force: false };
+const accepting: AcceptOptions = { baselines: "evals/baselines", out: "reports", force: false };
 const blameDefaults: BlameOptions = { out: "reports", concurrency: 1, json: true };
 
 /** A project whose accepted tools were changed: one description no longer fits, another is only reworded. */
 async function regressed() {
   const made = project();
   await run(runDefaults, made.io());
-  expect(await baseline(accept, made.io())).toBe(0);
+  expect(await accept(accepting, made.io())).toBe(0);
   made.write("tools.json", toolList({ read: "Does something.", move: "Moves or renames one file." }));
   const world = made.io();
   const code = await run(runDefaults, world);
@@ -140,7 +140,7 @@ describe("the model of a baseline", () => {
     const { io, write, records, manifest } = project();
     const { model, asked } = await endpoint(() => ({ calls: [{ name: "read", input: {} }], model: dated }));
     await run({ ...runDefaults, ...asked, model: [model] }, io());
-    expect(await baseline({ ...accept, force: true }, io())).toBe(0);
+    expect(await accept({ ...accepting, force: true }, io())).toBe(0);
     write("tools.json", toolList({ move: "Moves or renames one file." }));
     await run({ ...runDefaults, ...asked, model: [`anthropic:${dated}`], trials: 5 }, io());
     const plan = manifest(records().at(-1) ?? "").suites[0]?.checks?.[0];
@@ -195,7 +195,7 @@ describe("the model of a baseline", () => {
   });
 });
 
-describe("evals compare and evals baseline", () => {
+describe("evals compare", () => {
   it("names runs that can be compared where two models cannot", async () => {
     const { io, records } = project();
     const { model, asked } = await endpoint();
@@ -209,7 +209,7 @@ describe("evals compare and evals baseline", () => {
     );
   });
 
-  it("compares two records, and the live tools with a baseline", async () => {
+  it("compares two records", async () => {
     const { io, records } = await regressed();
     const [before = "", after = ""] = records();
     const options = { base: before, head: after, margin: 0.1, out: "reports", json: true };
@@ -220,12 +220,5 @@ describe("evals compare and evals baseline", () => {
     const file = "evals/baselines/files.lexical-2.json";
     await expect(compare({ ...options, head: file }, io())).rejects.toThrow("is a file, but B must be a run.");
     await expect(compare({ ...options, base: "none.json" }, io())).rejects.toThrow('There is no baseline "none.json".');
-
-    const show = io();
-    expect(await baseline({ ...accept, action: "show", targets: ["files"] }, show)).toBe(0);
-    expect(show.printed()).toContain("files · lexical-2");
-    await expect(baseline({ ...accept, action: "show", targets: ["fils"] }, io())).rejects.toThrow(
-      'Did you mean "files"?',
-    );
   });
 });
