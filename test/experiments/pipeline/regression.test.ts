@@ -196,19 +196,6 @@ describe("the model of a baseline", () => {
 });
 
 describe("evals compare", () => {
-  it("names runs that can be compared where two models cannot", async () => {
-    const { io, records } = project();
-    const { model, asked } = await endpoint();
-    for (const one of [model, "lexical", model]) await run({ ...runDefaults, ...asked, model: [one] }, io());
-    const [first = "", offline = "", last = ""] = records();
-    const world = io();
-    expect(await compare({ base: offline, head: last, margin: 0.1, out: "reports", json: false }, world)).toBe(3);
-    expect(world.printed()).toContain('The model differs: "lexical-2" before');
-    expect(world.printed().replace(/\s+/g, " ")).toContain(
-      `Another run of files on ${model}: \`evals compare ${first} ${last}\``,
-    );
-  });
-
   it("compares two records", async () => {
     const { io, records } = await regressed();
     const [before = "", after = ""] = records();

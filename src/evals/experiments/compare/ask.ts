@@ -7,7 +7,7 @@ import { isModelNamed, isSameModel } from "../../base/types/model.ts";
 import type { RunManifest } from "../../base/types/run.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { readBaseline } from "../../records/baseline.ts";
-import { findRecord, findRun, listRecords, type Warn } from "../../records/find.ts";
+import { findRecord, findRun, type Warn } from "../../records/find.ts";
 import { readManifest, readTrials } from "../../records/record.ts";
 import { comparisonReport } from "../reporting/experimentForms.ts";
 import { printReport } from "../reporting/report.ts";
@@ -60,8 +60,7 @@ export async function compareRecords(flags: Omit<CompareOptions, "json" | "forma
   const comparisons = pairs.map(([a, b]) => compareSides(a, b, settings));
   const codes = comparisons.map((one) => one.exitCode);
   const exitCode = [exitCodes.failed, exitCodes.incomplete].find((code) => codes.includes(code)) ?? exitCodes.passed;
-  const instead = comparisons.every(({ kind }) => kind === "refused") ? await suggestRuns(now, [base, head], out) : [];
-  const notes = [...base.notes, ...head.notes, ...unpaired("A", then, pairs), ...unpaired("B", now, pairs), ...instead];
+  const notes = [...base.notes, ...head.notes, ...unpaired("A", then, pairs), ...unpaired("B", now, pairs)];
   const named = ({ name, what }: Recorded) => ({ name, what });
   const report = { base: named(base), head: named(head), interleaved: false as const, comparisons, notes };
   return { report, exitCode };
@@ -86,27 +85,6 @@ const nameModel = ({ model: id, repliedBy }: ComparedRecord) => ({ id, repliedBy
 function unpaired(name: string, sides: readonly ComparedRecord[], pairs: readonly Pair[]): string[] {
   const paired = new Set<ComparedRecord>(pairs.flat());
   return sides.filter((side) => !paired.has(side)).map(({ suite, model }) => `Only in ${name}: ${suite} on ${model}`);
-}
-
-const maxSearched = 50;
-
-/** Suggests the newest other run of each suite and model of B: runs of different models cannot be compared. */
-async function suggestRuns(sides: readonly ComparedRecord[], compared: readonly Recorded[], out: string) {
-  const names = new Set(compared.map(({ name }) => name));
-  const found = new Map<string, string>();
-  let searched = 0;
-  for await (const { manifest } of listRecords("run", out, () => {})) {
-    if (++searched > maxSearched) break;
-    if (names.has(manifest.id)) continue;
-    for (const { suite, model } of sides) {
-      const isOfSide =
-        manifest.models.some(({ id }) => id === model) && manifest.suites.some(({ name }) => name === suite);
-      const key = `${suite} on ${model}`;
-      if (isOfSide && !found.has(key)) found.set(key, manifest.id);
-    }
-  }
-  const head = compared[1]?.name ?? "";
-  return [...found].map(([what, id]) => `Another run of ${what}: \`evals compare ${id} ${head}\``);
 }
 
 function nothingLeft({ name, sides }: Recorded, { suite, model }: Pick<CompareOptions, "suite" | "model">) {

@@ -16,7 +16,6 @@ import { compareRecords } from "../design/compare.ts";
 import { addTrial, type CheckVerdict, pairArms, showsFall } from "../design/observe.ts";
 import { defaultMargin } from "../design/statistics.ts";
 import { ConfusionGrowth } from "../results/calls.ts";
-import { intervalPlot, intervalRow } from "../results/figures.ts";
 import { toExitCode } from "../results/outcome.ts";
 
 /** One suite on one model in a record. `seen`: the trials of `head`, or their counts in a baseline, by case. */
@@ -257,11 +256,6 @@ function comparedBlocks({ check, improved, base, head, cases }: Compared): Block
     ...changedCases("Cases that dropped from A to B (passed/graded)", check.flagged, exhausted, arms),
     ...flippedCases(check, arms),
     ...changedCases("Cases that improved from A to B (passed/graded)", improved, exhausted, arms),
-    ...intervalPlot(
-      "Pass rate of the cases that differ, 95% CI",
-      ["A", "B"],
-      [...check.flagged, ...improved].map((one) => intervalRow(one.case, [one.base, one.head])),
-    ),
     ...grownConfusions(check.grew, arms),
     ...(check.changes.length === 0
       ? [text("The tool lists are the same in both, so what differs between A and B is not in them.")]
