@@ -4,11 +4,10 @@ import { type ExitCode, exitCodes, printProblem, usageError } from "../../base/t
 import { allDefinitions, nameExposure } from "../../base/types/exposure.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isModelNamed, isSameModel } from "../../base/types/model.ts";
-import type { RunManifest } from "../../base/types/run.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { readBaseline } from "../../records/baseline.ts";
-import { findRecord, findRun, type Warn } from "../../records/find.ts";
-import { readManifest, readTrials } from "../../records/record.ts";
+import { findRecord, type Warn } from "../../records/find.ts";
+import { readTrials } from "../../records/record.ts";
 import { comparisonReport } from "../reporting/experimentForms.ts";
 import { printReport } from "../reporting/report.ts";
 import { type ComparedRecord, compareSides } from "./report.ts";
@@ -46,7 +45,7 @@ export async function compareRecords(flags: Omit<CompareOptions, "json" | "forma
   const out = resolve(io.cwd, flags.out);
   const warn = printProblem(io);
   const [base, head] = await Promise.all([
-    flags.base.endsWith(".json") ? readBaselineRecord(flags.base, out, io) : readRunRecord(flags.base, out, warn),
+    flags.base.endsWith(".json") ? readBaselineRecord(flags.base, io) : readRunRecord(flags.base, out, warn),
     readRunRecord(flags.head, out, warn),
   ]);
   if (base.dir !== undefined && base.dir === head.dir)
@@ -117,14 +116,14 @@ async function readRunRecord(run: string, out: string, warn: Warn): Promise<Reco
     side.trials.push({ ...trial, turns: [] });
   }
   const { host, harness, toolsets } = manifest;
-  const sides = manifest.models.map(async (model) => {
-    const asked = await findAskedModel(model, out);
+  const sides = manifest.models.flatMap((model) => {
+    const { id, settings, deterministic } = model;
     const exposure = nameExposure(model.exposures?.[0] ?? allDefinitions);
     return manifest.suites.map(({ name: suite, file, cases }): ComparedRecord => {
-      const { trials = [], repliedBy = [] } = seen.get(makeKey(suite, model.id)) ?? {};
+      const { trials = [], repliedBy = [] } = seen.get(makeKey(suite, id)) ?? {};
       const [named, ...others] = repliedBy;
       const alone = named !== undefined && others.length === 0 && { repliedBy: named };
-      const common = { suite, file, host, exposure, harness, cases, toolsets, ...asked };
+      const common = { suite, file, model: id, settings, deterministic, host, exposure, harness, cases, toolsets };
       return { ...common, ...alone, seen: { kind: "trials", trials } };
     });
   });
@@ -133,37 +132,20 @@ async function readRunRecord(run: string, out: string, warn: Warn): Promise<Reco
     name: id,
     what: `the run of ${startedAt.slice(0, 16).replace("T", " ")} UTC`,
     dir: resolve(dir),
-    sides: (await Promise.all(sides)).flat(),
+    sides,
     notes: finishedAt === undefined ? [unfinished] : [],
   };
 }
 
-async function readBaselineRecord(given: string, out: string, io: Pick<Io, "cwd">): Promise<Recorded> {
+async function readBaselineRecord(given: string, io: Pick<Io, "cwd">): Promise<Recorded> {
   const baseline = await readBaseline(resolve(io.cwd, given));
   if (!baseline) throw usageError(`There is no baseline "${given}".`, "Write one with `evals baseline accept`.");
   const { suite, model, host, harness, cases, toolsets, exposure = allDefinitions, acceptedAt, run } = baseline;
-  const { repliedBy } = model;
-  const counts = new Map(cases.map(({ id, passed, trials }) => [id, { passed, trials }]));
+  const { id, settings, deterministic, repliedBy } = model;
+  const counts = new Map(cases.map((one) => [one.id, { passed: one.passed, trials: one.trials }]));
+  const asked = { model: id, settings, deterministic, ...defined({ repliedBy }) };
   const common = { suite, host, exposure: nameExposure(exposure), harness, cases, toolsets };
-  const asked = { ...(await findAskedModel(model, out)), ...defined({ repliedBy }) };
   const side: ComparedRecord = { ...common, ...asked, seen: { kind: "counts", counts } };
   const what = `the baseline of ${acceptedAt.slice(0, 10)}, from the run ${run}`;
   return { name: given, what, sides: [side], notes: [] };
-}
-
-type ModelEntry = Pick<RunManifest["models"][number], "id" | "kind" | "settings" | "deterministic">;
-
-/** The model that answered. For recorded answers: the recorded model, with its settings if its run is readable. */
-async function findAskedModel(
-  { id, kind, settings, deterministic }: ModelEntry,
-  out: string,
-): Promise<Pick<ComparedRecord, "model" | "settings" | "deterministic">> {
-  const { run, model } = settings;
-  if (kind !== "recorded answers" || typeof run !== "string" || typeof model !== "string")
-    return { model: id, settings, deterministic };
-  const recording = await findRun(run, out)
-    .then(readManifest)
-    .catch(() => undefined);
-  const recorded = recording?.models.find((one) => one.id === model);
-  return recorded ? findAskedModel(recorded, out) : { model, deterministic };
 }
