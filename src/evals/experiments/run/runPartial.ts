@@ -1,6 +1,6 @@
 import { EventEmitter, once } from "node:events";
 import type { Stats } from "node:fs";
-import { basename, join, relative, resolve } from "node:path";
+import { basename, relative, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { printableLines } from "../../base/text/display.ts";
 import { toComparedRun } from "../../base/types/check.ts";
@@ -229,44 +229,28 @@ export async function watchRuns(given: WatchOptions, io: Io): Promise<ExitCode> 
   }
 }
 
-/**
- * Collects the changed files under these paths, without packages and records, once all are watched. chokidar takes what
- * replaces an entry of another kind (a file in place of a link) for the old entry, and reports nothing of it from then
- * on. So what the system tells of a folder counts as well; where chokidar left it out, the folders are watched anew.
- */
+/** Collects the changed files under these paths, without packages and records, once all are watched. */
 async function watchFiles(paths: readonly string[], out: string, { cwd, signal }: Pick<Io, "cwd" | "signal">) {
   const ignored = (path: string, stats?: Stats) =>
     ignoredFolder.test(basename(path)) || isWithin(out, path) || (stats?.isFile() === true && !watchedFile.test(path));
   const options = { ignored, ignoreInitial: true, followSymlinks: false, ignorePermissionErrors: true };
   const { watch } = await import("chokidar");
-  const all = paths.map((path) => resolve(cwd, path));
   const changed = new Set<string>();
-  const reported = new Set<string>();
   const woken = new EventEmitter();
   let failure: unknown;
-  const note = (path: string) => {
+  const watcher = watch(
+    paths.map((path) => resolve(cwd, path)),
+    options,
+  );
+  watcher.on("all", (_, path) => {
     changed.add(path);
     woken.emit("change");
-  };
-  const open = async () => {
-    const watcher = watch(all, options);
-    watcher.on("all", (_, path) => {
-      reported.add(path);
-      note(path);
-    });
-    watcher.on("raw", (_, name, details) => {
-      const { watchedPath } = details as { watchedPath?: string };
-      const isOfFolder = name && watchedPath && name !== basename(watchedPath);
-      if (isOfFolder && watchedFile.test(name) && !ignored(join(watchedPath, name))) note(join(watchedPath, name));
-    });
-    watcher.on("error", (error) => {
-      failure ??= error;
-      woken.emit("change");
-    });
-    await once(watcher, "ready");
-    return watcher;
-  };
-  let watcher = await open();
+  });
+  watcher.on("error", (error) => {
+    failure ??= error;
+    woken.emit("change");
+  });
+  await once(watcher, "ready");
   return {
     close: () => watcher.close(),
     /** Forgets the changes up to now, except of files for which `keep` is true. */
@@ -284,13 +268,8 @@ async function watchFiles(paths: readonly string[], out: string, { cwd, signal }
           `The files of this folder cannot be watched: ${messageOf(failure)}.`,
           "Set CHOKIDAR_USEPOLLING=1, or run with --changed.",
         );
-      if ([...changed].some((path) => !reported.has(path))) {
-        await watcher.close();
-        watcher = await open();
-      }
       const paths = [...changed].sort();
       changed.clear();
-      reported.clear();
       return paths;
     },
   };
