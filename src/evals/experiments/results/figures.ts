@@ -25,17 +25,12 @@ export function intervalRow(label: string, counts: readonly Counts[]): Row {
 }
 
 /** An interval plot of the first rows; no block without rows. */
-export function intervalPlot(
-  title: string,
-  names: readonly string[],
-  rows: readonly Row[],
-  axis = "Pass rate",
-): Block[] {
+export function intervalPlot(title: string, names: readonly string[], rows: readonly Row[]): Block[] {
   if (rows.length === 0) return [];
   const left = rows.length - limits.intervals;
   const shown = rows.slice(0, limits.intervals);
   const full = left > 0 ? `${title} (the first ${integer(limits.intervals)} of ${integer(rows.length)})` : title;
-  return [{ kind: "figure", title: full, figure: { type: "intervals", axis, names, rows: shown } }];
+  return [{ kind: "figure", title: full, figure: { type: "intervals", axis: "Pass rate", names, rows: shown } }];
 }
 
 type Curve = Extract<Figure, { type: "curve" }>;
