@@ -193,7 +193,6 @@ describe("withWorkspace", () => {
   it.each([
     [{ case: ["nothing"] }, 'No case matches "nothing".\n  The ids are: '],
     [{ case: ["nnoe"] }, 'No case matches "nnoe".\n  Did you mean "none"? The ids are: '],
-    [{ case: ["menton"] }, 'No case matches "menton".\n  Did you mean "mention"? The ids are: '],
     [{ skill: ["csv"] }, 'No skill "csv" was found.'],
     [{ skill: ["pdf"] }, 'No eval files are in the package of "pdf".\n  Write evals/evals.json in the package: '],
     [{ judge: "lexical" }, "lexical-2 cannot be a judge"],

@@ -1,5 +1,5 @@
 import { knownSecrets } from "../../base/secrets/secrets.ts";
-import { nearest } from "../../base/text/nearest.ts";
+import { didYouMean, nearest } from "../../base/text/nearest.ts";
 import type { Gate } from "../../base/types/check.ts";
 import { EvalsError, type Problem, usageError } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/flagValues.ts";
@@ -10,6 +10,7 @@ import type { DispatchRules, SuiteSettings } from "../../base/types/suiteFile.ts
 import { hashCase, hashSuite } from "../../input/suites/build.ts";
 import { type DiscoveredPaths, discover } from "../../input/suites/discover.ts";
 import { loadInlineSuites, loadSuites } from "../../input/suites/load.ts";
+import { some } from "../../reports/format.ts";
 import { type HostName, hosts } from "../../servers/host.ts";
 import {
   addPackageHash,
@@ -121,31 +122,18 @@ function refuseUnknownSettings(settings: SuiteOptions["suiteSettings"] = {}, sui
   }
 }
 
-/** A filter is a part of an id, so a near miss can be one of a word in it. */
-function nothingMatches({ case: filters = [], filter, selected }: SuiteOptions, suites: readonly Suite[]): EvalsError {
+function nothingMatches({ case: ids = [], filter, selected }: SuiteOptions, suites: readonly Suite[]): EvalsError {
   if (selected)
     return usageError("The cases that failed in the last run are not among these.", "Name the same suites.");
-  const ids = [...new Set(suites.flatMap((suite) => suite.cases.map(({ id }) => id)))];
-  if (filter) return nothingTagged(filter, suites);
-  const words = ids.flatMap((id) => id.split(/[^\p{L}\p{N}]+/u));
-  const near = filters.map((filter) => nearest(filter, ids) ?? nearest(filter, words)).find((one) => one !== undefined);
+  const cases = suites.flatMap((suite) => suite.cases);
+  const given = filter ?? ids;
+  const known = [...new Set(filter ? cases.flatMap(({ tags = [] }) => tags) : cases.map(({ id }) => id))];
+  const listed = known.length === 0 ? "No case has `tags`." : `The ${filter ? "tags" : "ids"} are: ${some(known, 20)}.`;
   return usageError(
-    `No case matches ${filters.map((filter) => `"${filter}"`).join(", ")}.`,
-    `${near === undefined ? "" : `Did you mean "${near}"? `}The ids are: ${listSome(ids)}.`,
+    `No case ${filter ? "has the tag" : "matches"} ${given.map((one) => `"${one}"`).join(" or ")}.`,
+    [didYouMean(given[0] ?? "", known, ""), listed].filter(Boolean).join(" "),
   );
 }
-
-function nothingTagged(filter: readonly string[], suites: readonly Suite[]): EvalsError {
-  const tags = [...new Set(suites.flatMap(({ cases }) => cases.flatMap((one) => one.tags ?? [])))];
-  const near = filter.map((tag) => nearest(tag, tags)).find((one) => one !== undefined);
-  const known = tags.length === 0 ? "No case has `tags`." : `The tags are: ${listSome(tags)}.`;
-  return usageError(
-    `No case has the tag ${filter.map((tag) => `"${tag}"`).join(" or ")}.`,
-    `${near === undefined ? "" : `Did you mean "${near}"? `}${known}`,
-  );
-}
-
-const listSome = (ids: readonly string[]) => (ids.length > 20 ? [...ids.slice(0, 20), "…"] : ids).join(", ");
 
 /** The host whose rules apply to skills: the one under test if there is exactly one, otherwise `host`. */
 export function chooseLoadingHost(
