@@ -113,10 +113,6 @@ describe("surfaces of a live server", () => {
       ...["namespace: namespace: account_create of main", "namespace: namespace: account_show of main"],
       ...["read-only: read-only: account_show of main", "read-only: read-only: vault_show of main"],
     ]);
-    const plain = await evals(["run", "--dry-run"], { cwd });
-    expect(plain.err).toBe(
-      "Not asked: the surfaces of cloud (namespace, consolidated, read-only). --surfaces compares them.\n",
-    );
     const { out } = await evals(["show"], { cwd });
     expect(out.slice(out.indexOf("Surfaces\n"), out.indexOf("All tools of a surface"))).toMatchInlineSnapshot(`
       "Surfaces

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { findRepeatedQueries } from "../../../src/evals/base/types/suite.ts";
-import { findRepeats } from "../../../src/evals/experiments/workspace/problems.ts";
-import { aCase, aSuite, aTool } from "../../fakes/suite.ts";
+import { aCase, aTool } from "../../fakes/suite.ts";
 
 const asks = (id: string, content: string, change = {}) =>
   aCase(id, { messages: [{ role: "user", content }], ...change });
@@ -29,13 +28,5 @@ describe("repeated queries", () => {
       asks("wordings", "Open it", { paraphrases: ["Open it", "Please open it"] }),
     ];
     expect(findRepeatedQueries(cases)).toEqual([]);
-  });
-
-  it("are one warning for a suite that is run", () => {
-    const suite = aSuite("notes", [asks("a", "Open it"), asks("b", "Open it"), asks("c", "open it")]);
-    expect(findRepeats(suite).map(({ severity, message }) => [severity, message])).toEqual([
-      ["warning", '2 of 3 cases of the suite "notes" ask the same as an earlier one: "b" as "a", and 1 more.'],
-    ]);
-    expect(findRepeats(aSuite("notes", [asks("a", "Open it")]))).toEqual([]);
   });
 });

@@ -12,7 +12,6 @@ import { type ExitCode, exitCodes, printProblem } from "../../base/types/errors.
 import type { Io } from "../../base/types/io.ts";
 import type { Model } from "../../base/types/model.ts";
 import type { PartialRun, RunManifest, ShardReport } from "../../base/types/run.ts";
-import type { Suite } from "../../base/types/suite.ts";
 import { count } from "../../reports/format.ts";
 import { printJson } from "../../reports/result.ts";
 import { planChecks, recordPlacebos, runCheck } from "../check/ask.ts";
@@ -76,8 +75,6 @@ export async function runSuites(
   const batches = options.batch ? await import("../pipeline/batches.ts") : undefined;
   const batchNote = batches?.checkBatches(planned, models, options);
   if (batchNote) io.err(printableLines(batchNote));
-  const isWhole = !resumed && !partial && !isCompared;
-  if (isWhole) for (const line of describeUnaskedSurfaces(suites)) io.err(printableLines(line));
   const getTier = chooseTier(options.batch);
   if (options.dryRun) {
     const plan = planRun(planned, models, seed, checks, { judge, getTier });
@@ -151,14 +148,6 @@ function createShardFilter(manifest: RunManifest, shard: Shard | undefined) {
     },
     ownsDesign: (suite: string, model: string) => design(suite, model) === shard.index,
   };
-}
-
-/** Without --surfaces, nothing else says that a suite has any. */
-function describeUnaskedSurfaces(suites: readonly Suite[]): string[] {
-  return suites.flatMap(({ name, surfaces = [] }) => {
-    const names = surfaces.map((one) => one.name).join(", ");
-    return names === "" ? [] : [`Not asked: the surfaces of ${name} (${names}). --surfaces compares them.`];
-  });
 }
 
 /** Calls `run` for each suite and model of this shard until the run is over. A stopped model does not end it. */

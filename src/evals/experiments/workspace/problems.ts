@@ -12,7 +12,7 @@ import { executionPolicies } from "../../base/types/flagValues.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Model } from "../../base/types/model.ts";
 import type { SkillPackage } from "../../base/types/skill.ts";
-import { asksModel, type Case, findRepeatedQueries, listExpectedCalls, type Suite } from "../../base/types/suite.ts";
+import { asksModel, type Case, listExpectedCalls, type Suite } from "../../base/types/suite.ts";
 import { isCallable } from "../../base/types/tool.ts";
 import { some } from "../../reports/format.ts";
 import { breakTrial, type Opened } from "./cases.ts";
@@ -30,7 +30,6 @@ export function findSuiteProblems(
     ...findUnofferedLift(one.suite, skills.get(one.suite.name) ?? []),
     ...findDispatchProblems(one),
     ...findReservedNames(one.suite, planned),
-    ...findRepeats(one.suite),
     ...findHostProblems(one.suite, planned, models),
     ...findReservedSearch(one.suite, planned, models),
   ]);
@@ -96,17 +95,6 @@ export function findHostProblems(
 
 const turnsInHost = "accepts only one user message, but cases have several turns";
 const filesInHost = "writes no files in a trial, but cases expect some";
-
-/** A repeated query counts twice in every rate, and adds no information. */
-export function findRepeats({ name, file, cases }: Suite): Problem[] {
-  const repeated = findRepeatedQueries(cases);
-  const [first] = repeated;
-  if (!first) return [];
-  const more = repeated.length > 1 ? `, and ${repeated.length - 1} more` : "";
-  const message = `${repeated.length} of ${cases.length} cases of the suite "${name}" ask the same as an earlier one: "${first.id}" as "${first.first}"${more}.`;
-  const hint = "Rephrase them, or raise `trials` instead: a query that is asked twice counts twice in every rate.";
-  return [{ severity: "warning", message, hint, location: cases[first.index]?.location ?? { file } }];
-}
 
 /** A mock of a tool that no case lists never answers a call. */
 export function findUnlistedMocks({ name, file }: Suite, cases: readonly PlannedCase[]): Problem[] {
