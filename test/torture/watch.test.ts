@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -58,6 +58,9 @@ describe("a watch", () => {
   it.skipIf(process.platform === "win32").each([
     ["a folder", (path: string) => mkdirSync(path)],
     ["a pipe", (path: string) => void execFileSync("mkfifo", [path])],
+    ["a link to a device without end", (path: string) => symlinkSync("/dev/zero", path)],
+    ["a link to a file outside", (path: string) => symlinkSync("/etc/passwd", path)],
+    ["a link to itself", (path: string) => symlinkSync(path, path)],
   ])("whose suite becomes %s reports it and goes on", async (_, make) => {
     const path = join(dir, "evals/s.json");
     const from = err.length;

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from "node:events";
 import type { Stats } from "node:fs";
-import { basename, relative, resolve } from "node:path";
+import { basename, join, relative, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { printableLines } from "../../base/text/display.ts";
 import { toComparedRun } from "../../base/types/check.ts";
@@ -229,28 +229,44 @@ export async function watchRuns(given: WatchOptions, io: Io): Promise<ExitCode> 
   }
 }
 
-/** Collects the changed files under these paths, without packages and records, once all are watched. */
+/**
+ * Collects the changed files under these paths, without packages and records, once all are watched. chokidar takes what
+ * replaces an entry of another kind (a file in place of a link) for the old entry, and reports nothing of it from then
+ * on. So what the system tells of a folder counts as well; where chokidar left it out, the folders are watched anew.
+ */
 async function watchFiles(paths: readonly string[], out: string, { cwd, signal }: Pick<Io, "cwd" | "signal">) {
   const ignored = (path: string, stats?: Stats) =>
     ignoredFolder.test(basename(path)) || isWithin(out, path) || (stats?.isFile() === true && !watchedFile.test(path));
   const options = { ignored, ignoreInitial: true, followSymlinks: false, ignorePermissionErrors: true };
   const { watch } = await import("chokidar");
+  const all = paths.map((path) => resolve(cwd, path));
   const changed = new Set<string>();
+  const reported = new Set<string>();
   const woken = new EventEmitter();
   let failure: unknown;
-  const watcher = watch(
-    paths.map((path) => resolve(cwd, path)),
-    options,
-  );
-  watcher.on("all", (_, path) => {
+  const note = (path: string) => {
     changed.add(path);
     woken.emit("change");
-  });
-  watcher.on("error", (error) => {
-    failure ??= error;
-    woken.emit("change");
-  });
-  await once(watcher, "ready");
+  };
+  const open = async () => {
+    const watcher = watch(all, options);
+    watcher.on("all", (_, path) => {
+      reported.add(path);
+      note(path);
+    });
+    watcher.on("raw", (_, name, details) => {
+      const { watchedPath } = details as { watchedPath?: string };
+      const isOfFolder = name && watchedPath && name !== basename(watchedPath);
+      if (isOfFolder && watchedFile.test(name) && !ignored(join(watchedPath, name))) note(join(watchedPath, name));
+    });
+    watcher.on("error", (error) => {
+      failure ??= error;
+      woken.emit("change");
+    });
+    await once(watcher, "ready");
+    return watcher;
+  };
+  let watcher = await open();
   return {
     close: () => watcher.close(),
     /** Forgets the changes up to now, except of files for which `keep` is true. */
@@ -268,8 +284,13 @@ async function watchFiles(paths: readonly string[], out: string, { cwd, signal }
           `The files of this folder cannot be watched: ${messageOf(failure)}.`,
           "Set CHOKIDAR_USEPOLLING=1, or run with --changed.",
         );
+      if ([...changed].some((path) => !reported.has(path))) {
+        await watcher.close();
+        watcher = await open();
+      }
       const paths = [...changed].sort();
       changed.clear();
+      reported.clear();
       return paths;
     },
   };
