@@ -129,7 +129,7 @@ const summary = await run({ suites: [{ name: "weather", server, cases }], onMess
 const { tools } = await listTools({ server: "node server.mjs" });
 const report = await lint({ server: "node server.mjs" });
 const problems = [];
-for (const wrong of [{ trails: 3 }, { trials: 0 }, { trials: "3" }, { case: ["a", 1] }, { accept: "yes" }, { suites: [{ cases: [{ prompt: "hello" }] }] }, { model: "opena:gpt-5" }])
+for (const wrong of [{ trails: 3 }, { trials: 0 }, { trials: "3" }, { case: ["a", 1] }, { accept: "yes" }, { suites: [{ cases: [{ prompt: "hello" }] }] }, { model: "opus" }])
   await run(wrong).catch((error) => problems.push([error.name, error.message.split(" Use one of")[0]]));
 await listTools({ server: "node nowhere.mjs" }).catch((error) => problems.push([error.exitCode]));
 console.log(JSON.stringify({ summary, tools: tools.map(({ name }) => name), lint: report.exitCode, problems, messages }));
@@ -147,7 +147,7 @@ console.log(JSON.stringify({ summary, tools: tools.map(({ name }) => name), lint
         ["EvalsError", 'error: The option "case" of run must be a string, but is the number 1.'],
         ["EvalsError", 'error: The option "accept" of run must be a boolean, but is the string "yes".'],
         ["EvalsError", 'suite-1: error: Unknown key "prompt".\n  Did you mean "input"?'],
-        ["EvalsError", 'error: Unknown model "opena:gpt-5".\n  Did you mean "openai:gpt-5"?'],
+        ["EvalsError", 'error: Unknown model "opus".\n  Did you mean "anthropic:claude-opus"?'],
         [3],
       ],
     });

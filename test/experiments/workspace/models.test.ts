@@ -167,15 +167,25 @@ describe("an unknown model", () => {
   });
 
   it.each([
+    ["claude-haiku-5-5", "anthropic:claude-haiku-5-5"],
+    ["claude:sonnet-5-5", "anthropic:claude-sonnet-5-5"],
+    ["anthropic/claude-opus-5-5", "anthropic:claude-opus-5-5"],
+    ["gpt-5", "openai:gpt-5"],
+    ["o3", "openai:o3"],
+    ["openai/gpt-5", "openai:gpt-5"],
+    ["qwen3", "ollama:qwen3"],
     ["olama:llama3.3", "ollama:llama3.3"],
     ["lexcal", "lexical"],
     ["claude-cod", "claude-code"],
     ["opena:gpt-5", "openai:gpt-5"],
+    ["google:gemini-3-pro", "ai:google/gemini-3-pro"],
+    ["bedrock/anthropic.claude-x:0", "ai:amazon-bedrock/anthropic.claude-x:0"],
+    ["groq:qwen/qwen3", "ai:groq/qwen/qwen3"],
   ])("%s: did you mean %s?", async (id, meant) => {
     await expect(openModel(id, { env: {} })).rejects.toThrow(`Unknown model "${id}".\n  Did you mean "${meant}"? Use`);
   });
 
   it("without a similar name gets only the list", async () => {
-    await expect(openModel("qwen3", { env: {} })).rejects.toThrow('Unknown model "qwen3".\n  Use one of: lexical, ');
+    await expect(openModel("zzz", { env: {} })).rejects.toThrow('Unknown model "zzz".\n  Use one of: lexical, ');
   });
 });

@@ -291,11 +291,26 @@ function isProvider(name: string): name is ProviderName {
 async function unknownProvider(id: string, provider: string, { env }: ModelOptions) {
   const known = Object.values(providers).map(({ example }) => example);
   const near = nearest(provider, Object.keys(providers));
-  const meant = near === undefined ? "" : `Did you mean "${near}${id.slice(provider.length)}"? `;
+  const meant = guessModel(id) ?? (near && near + id.slice(provider.length));
   return usageError(
     `Unknown model "${id}".`,
-    `${meant}Use one of: ${known.join(", ")}. ${await describeAvailable(env)}`,
+    `${meant ? `Did you mean "${meant}"? ` : ""}Use one of: ${known.join(", ")}. ${await describeAvailable(env)}`,
   );
+}
+
+/** Guesses the intended id from a bare model name, or one with another separator; undefined without a guess. */
+function guessModel(id: string): string | undefined {
+  const [, prefix = "", name = id] = /^([a-z]+)[/:](.+)$/i.exec(id) ?? [];
+  const vendor = prefix.toLowerCase();
+  if (/^(google|mistral|azure|bedrock|cohere|groq|xai)$/.test(vendor))
+    return `ai:${vendor.replace("bedrock", "amazon-bedrock")}/${name}`;
+  if (isProvider(vendor)) return `${vendor}:${name}`;
+  if (/^claude-(?!cod)|^(opus|sonnet|haiku|fable)\b/i.test(name) && /^(|claude)$/.test(vendor))
+    return `anthropic:${/^claude-/i.test(name) ? name : `claude-${name}`}`;
+  if (/^(gpt|o\d|chatgpt|codex)\b/i.test(name) && /^(|gpt)$/.test(vendor)) return `openai:${name}`;
+  // Open models are served through the same API, usually on this machine.
+  const open = /^(llama|qwen|mistral|mixtral|gemma|phi|deepseek|glm|kimi|grok|gemini|command|granite|olmo)/i;
+  return open.test(name) ? `ollama:${name}` : undefined;
 }
 
 /** A model that can be asked right away: the flags that name it, why it is offered, and what the run costs. */
