@@ -179,21 +179,26 @@ export const toolsCommand = defineCommand({
       : (await import("../inspection/tools.ts")).listTools(args, io),
 });
 
-const { case: cases } = suiteFlags;
+const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = suiteFlags;
 
 export const searchCommand = defineCommand({
   command: "search [paths..]",
-  describe: "Measure whether a tool search finds the tools that suites expect",
-  positionals: { paths: texts("Suites, files or folders (default: evals/)") },
+  describe: "Measure whether a tool search finds the tools and skills that suites expect",
+  positionals: {
+    paths: texts("Suites or skill packages, files or folders (default: evals/, and the skills of the project)"),
+  },
   flags: {
     ranker: choice(
       "Only this algorithm: keyword (as in Claude Code), bm25 or regex (as in APIs)",
       ["keyword", "bm25", "regex"],
       { array: true },
     ),
-    "fail-on": texts("Exit with code 1 below this: recall@<1, 3, 5 or 10>=<share>"),
+    "fail-on": texts("Exit with code 1 below this: recall@<1, 3, 5 or 10>=<share>, or rank=<number> for every query"),
     host: { ...hostFlag, describe: "Search the tool names that this host shows" },
     case: { ...cases, describe: "Search only for cases whose id matches this pattern (* matches any text)" },
+    skill: { ...skill, describe: "Search only for the eval files of these skills" },
+    "host-dir": hostDir,
+    "user-skills": userSkills,
     ...envFlags,
     json: jsonFlag,
   },

@@ -1,9 +1,11 @@
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { groupBy, sumOf } from "../../base/collections.ts";
-import { toSearchDocument } from "../../base/search/document.ts";
+import { type SearchDocument, toSearchDocument } from "../../base/search/document.ts";
 import { type RankerName, rankerNames } from "../../base/search/rankers.ts";
+import { type ListingHost, listingHosts, listSkills, skillListings } from "../../base/search/skillListing.ts";
 import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
+import { skillEntryName } from "../../base/types/skill.ts";
 import { type Case, type Expectation, listExpectedCalls, type Suite } from "../../base/types/suite.ts";
 import { isAlwaysLoaded, type OfferedTool, type Toolset } from "../../base/types/tool.ts";
 import type { SuiteOptions } from "../../experiments/workspace/suites.ts";
@@ -16,6 +18,7 @@ import {
   evaluateSearch,
   findShortfall,
   isWithin,
+  type ListingResult,
   parseThreshold,
   type QueryResult,
   recallDepths,
@@ -34,7 +37,7 @@ export type SearchOptions = SuiteOptions & {
 };
 
 /**
- * `evals search`: how well a search finds the tools that the cases of suites expect. No model is called. Exits
+ * `evals search`: how well a search finds the tools and skills that the cases of suites expect. No model is called. Exits
  * with 1 if a threshold is not reached, otherwise with 3 if a case could not be searched for or none expects a tool. Throws
  * EvalsError for mistakes in thresholds and suites.
  */
@@ -43,10 +46,8 @@ export async function search(options: SearchOptions, io: Io): Promise<ExitCode> 
   const thresholds = failOn.map(readThreshold);
   const rankers = rankerNames.filter((name) => chosen?.includes(name) ?? true);
   const suites = await withWorkspace({ ...selected, model: [], out: "reports" }, io, async ({ suites, cases, host }) =>
-    suites.flatMap((suite) => {
+    suites.map((suite) => {
       const own = cases.filter((planned) => planned.suite === suite);
-      // Hosts list skills instead of searching for them.
-      if (own.every((planned) => planned.case.expect?.kind === "skill")) return [];
       return searchSuite(suite, own, { rankers, host, thresholds });
     }),
   );
@@ -54,7 +55,7 @@ export async function search(options: SearchOptions, io: Io): Promise<ExitCode> 
   const blocks = [headline(report), nextStep(report), ...suites.flatMap(listSuite)];
   printResult(report, blocks, json, io);
   if (suites.some(({ shortfalls }) => shortfalls.length > 0)) return exitCodes.failed;
-  const isSearched = suites.some(({ queries }) => queries.length > 0);
+  const isSearched = suites.some(({ queries, listings }) => queries.length > 0 || listings.length > 0);
   const isBroken = suites.some(({ leftOut }) => leftOut.some(({ broken }) => broken));
   return isSearched && !isBroken ? exitCodes.passed : exitCodes.incomplete;
 }
@@ -64,11 +65,11 @@ function readThreshold(text: string): Threshold {
   if (threshold) return threshold;
   throw usageError(
     `--fail-on: "${text}" is not a threshold.`,
-    "Write recall@<1, 3, 5 or 10>=<share>, for example recall@5=0.9.",
+    "Write recall@<1, 3, 5 or 10>=<share>, for example recall@5=0.9, or rank=<number>, for example rank=5.",
   );
 }
 
-type Searched = { toolset: Toolset; search: SearchCase };
+type Searched = { kind: "tools" | "skills"; toolset: Toolset; search: SearchCase };
 
 type Settings = { rankers: readonly RankerName[]; host: HostName; thresholds: readonly Threshold[] };
 
@@ -83,22 +84,39 @@ function searchSuite(suite: Suite, cases: readonly PlannedCase[], settings: Sett
     const [reason] = made.filter((one) => "reason" in one);
     if (found.length === 0 && reason) leftOut.push({ case: planned.case.id, ...reason });
   }
-  const queries = groupByToolset(searched).flatMap(([{ tools }, asked]) => {
+  const queries = groupByToolset(searched, "tools").flatMap(([{ tools }, asked]) => {
     const { documents, toShown } = indexTools(tools, host);
     const shown = asked.map((one) => ({ ...one, expected: one.expected.map((names) => names.map(toShown)) }));
     return evaluateSearch(documents, shown, rankers);
   });
   const results = queries.length > 0 ? rankers.map((ranker) => summarizeRanker(ranker, queries)) : [];
+  const ofSkills = groupByToolset(searched, "skills");
+  const listed = ofSkills.length > 0 ? listingHosts.map((name) => searchListing(name, ofSkills)) : [];
+  const measured = [
+    ...results.map((result) => ({ subject: result.ranker, result, queries })),
+    ...listed.map(({ result, queries }) => {
+      return {
+        subject: `skills as ${result.host} lists them`,
+        result: { ...result, ranker: "bm25" as const },
+        queries,
+      };
+    }),
+  ];
   const shortfalls = thresholds.flatMap((threshold) =>
-    results.flatMap((result) => findShortfall(threshold, result) ?? []),
+    measured.flatMap(({ subject, result, queries }) => {
+      const shortfall = findShortfall(threshold, result, queries);
+      return shortfall === undefined ? [] : [`${subject}: ${shortfall}`];
+    }),
   );
   const offered = [...new Map(cases.flatMap(({ toolset }) => toolset.tools.map((tool) => [tool.name, tool]))).values()];
   return {
     suite: suite.name,
     file: suite.file,
     tools: offered.filter(({ origin }) => origin !== "skill" && origin !== "instructions").length,
+    skills: offered.filter(({ origin }) => origin === "skill").length,
     queries,
     rankers: results,
+    listings: listed.map(({ result }) => result),
     leftOut,
     shortfalls,
   };
@@ -126,17 +144,21 @@ function toSearched(
 ): Searched | { reason: string; broken: boolean } {
   if (unavailable?.stage === "server") return { reason: "The server could not be listed.", broken: true };
   if (unavailable) return { reason: unavailable.message, broken: true };
+  if (expect?.kind === "skill" && expect.skill !== "none") {
+    return { kind: "skills", toolset, search: { id, queries, expected: [[expect.skill]] } };
+  }
   const calls = listExpectedCalls(expect);
-  if (calls.length === 0) return { reason: "It expects no tool by name.", broken: false };
+  if (calls.length === 0) return { reason: "It expects no tool and no skill by name.", broken: false };
   const loaded = new Set(toolset.tools.filter(isAlwaysLoaded).map(({ name }) => name));
   const sets = new Map(calls.map(({ tools }) => [JSON.stringify(tools), tools]));
   const expected = [...sets.values()].filter((names) => !names.some((name) => loaded.has(name)));
   if (expected.length === 0) return { reason: "Its tool is always loaded, so no search is needed.", broken: false };
-  return { toolset, search: { id, queries, expected } };
+  return { kind: "tools", toolset, search: { id, queries, expected } };
 }
 
-function groupByToolset(searched: readonly Searched[]): [Toolset, SearchCase[]][] {
-  return [...groupBy(searched, ({ toolset }) => toolset.hash).values()].flatMap((group): [Toolset, SearchCase[]][] =>
+function groupByToolset(searched: readonly Searched[], kind: Searched["kind"]): [Toolset, SearchCase[]][] {
+  const own = searched.filter((one) => one.kind === kind);
+  return [...groupBy(own, ({ toolset }) => toolset.hash).values()].flatMap((group): [Toolset, SearchCase[]][] =>
     group.slice(0, 1).map(({ toolset }) => [toolset, group.map(({ search }) => search)]),
   );
 }
@@ -152,8 +174,31 @@ function indexTools(tools: readonly OfferedTool[], host: HostName) {
   };
 }
 
+/** How well queries find their skills in the list that a host shows. A model would read that list; BM25 stands in for it. */
+function searchListing(host: ListingHost, groups: readonly [Toolset, SearchCase[]][]) {
+  const lists = groups.map(([toolset, cases]) => ({ cases, listed: listSkills(listOffered(toolset), host) }));
+  const queries = lists.flatMap(({ listed, cases }): QueryResult[] => {
+    const documents = listed.map((skill): SearchDocument => ({ ...skill, parameterNames: [] }));
+    return evaluateSearch(documents, cases, ["bm25"]);
+  });
+  const all = lists.flatMap(({ listed }) => listed);
+  const { ranker: _, ...found } = summarizeRanker("bm25", queries);
+  const { version, budget } = skillListings[host];
+  const names = (shown: "whole" | "cut" | "name only") => [
+    ...new Set(all.filter((skill) => skill.shown === shown).map(({ name }) => name)),
+  ];
+  const counts = { whole: names("whole").length, cut: names("cut").length, nameOnly: names("name only") };
+  const result: ListingResult = { host, version, budget, ...counts, ...found };
+  return { result, queries };
+}
+
+function listOffered({ tools }: Toolset): { name: string; description: string }[] {
+  const skills = tools.filter(({ origin }) => origin === "skill");
+  return skills.map(({ name, description = "" }) => ({ name: name.slice(skillEntryName("").length), description }));
+}
+
 function headline({ suites, thresholds }: SearchReport): Block {
-  const queries = sumOf(suites, (one) => one.queries.length);
+  const queries = sumOf(suites, (one) => one.queries.length + (one.listings[0]?.queries ?? 0));
   const shortfalls = suites.flatMap((one) => one.shortfalls);
   const scope = `${count(queries, "query")} · ${count(suites.length, "suite")}`;
   if (shortfalls.length > 0)
@@ -185,12 +230,14 @@ function isLateQuery({ ranks }: QueryResult): boolean {
 }
 
 function listSuite(one: SuiteSearch): Block[] {
-  const { suite, file, tools, leftOut, shortfalls } = one;
+  const { suite, file, tools, skills, leftOut, shortfalls } = one;
+  const counts = [...(tools > 0 ? [count(tools, "tool")] : []), ...(skills > 0 ? [count(skills, "skill")] : [])];
   return [
-    heading(2, `${suite} · ${count(tools, "tool")}`),
+    heading(2, [suite, ...counts].join(" · ")),
     list("threshold", shortfalls),
     listRankers(one),
     ...listLate(one),
+    ...listListings(one),
     ...section(`Not searched for: ${count(leftOut.length, "case")}`, [list("reason", groupReasons(leftOut))]),
     facts(["Suite", file]),
   ];
@@ -238,4 +285,21 @@ function listLate({ queries, rankers }: SuiteSearch): Block[] {
 function describeRanks({ ranks, refused }: QueryResult, ranker: keyof QueryResult["ranks"]): string {
   if (refused[ranker] !== undefined) return "refused";
   return ranks[ranker]?.map((rank) => (rank === null ? "none" : integer(rank))).join(", ") ?? "·";
+}
+
+function listListings({ listings }: SuiteSearch): Block[] {
+  const rows = listings.map(({ host, version, whole, cut, nameOnly, recall }) => [
+    `${host} ${version}`,
+    ...[whole, cut, nameOnly.length].map(integer),
+    ...recallDepths.map((depth) => recall[depth].toFixed(2)),
+  ]);
+  const columns = makeColumns(["text", "listed by"], ["figure", "whole", "cut", "name only", ...recallHeads]);
+  const dropped = listings.flatMap(({ host, budget, nameOnly }) => {
+    if (nameOnly.length === 0) return [];
+    return `${host} (${integer(budget)} characters) lists by name only: ${some(nameOnly, 10)}.`;
+  });
+  return section("Skills under the listing budget of each host, found by BM25", [
+    table("host", columns, rows),
+    list("host", dropped),
+  ]);
 }

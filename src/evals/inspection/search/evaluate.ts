@@ -5,6 +5,7 @@ import { type SearchDocument, shortenDocument, splitWords } from "../../base/sea
 import { buildKeywordFinder } from "../../base/search/keyword.ts";
 import { buildRanker, type RankerName, rankerNames } from "../../base/search/rankers.ts";
 import { maxPattern } from "../../base/search/regex.ts";
+import { type ListingHost, listingHosts } from "../../base/search/skillListing.ts";
 
 /** The k of recall@k. APIs and hosts return 3 to 5 tools for a search, 10 at most. */
 export const recallDepths = [1, 3, 5, 10] as const;
@@ -56,12 +57,25 @@ export type RankerResult = z.infer<typeof rankerResultSchema>;
 const number = z.number().int().min(0);
 const texts = z.array(z.string()).readonly();
 
+/** The skills of a suite as one host lists them, and how well BM25 finds the expected ones in that list. */
+const listingResultSchema = rankerResultSchema.omit({ ranker: true }).extend({
+  host: z.enum(listingHosts as [ListingHost, ...ListingHost[]]),
+  version: z.string(),
+  budget: number,
+  whole: number,
+  cut: number,
+  nameOnly: texts.describe("skills that are listed without a description"),
+});
+export type ListingResult = z.infer<typeof listingResultSchema>;
+
 const suiteSearchSchema = z.object({
   suite: z.string(),
   file: z.string(),
   tools: number,
+  skills: number,
   queries: z.array(queryResultSchema).readonly(),
   rankers: z.array(rankerResultSchema).readonly(),
+  listings: z.array(listingResultSchema).readonly(),
   leftOut: z
     .array(z.object({ case: z.string(), reason: z.string(), broken: z.boolean() }))
     .readonly()
@@ -158,20 +172,32 @@ function writePattern(text: string): string {
   return pattern;
 }
 
-/** The least share of the expected tools that must be among the first `depth` results. */
-export type Threshold = { depth: RecallDepth; least: number; text: string };
+/** What must be among the first `depth` results: a share of the expected tools, or (`rank`) all of them. */
+export type Threshold =
+  | { kind: "recall"; depth: RecallDepth; least: number; text: string }
+  | { kind: "rank"; depth: number; text: string };
 
-/** Reads `recall@5=0.9` or `recall@5=90%`; undefined for anything else. */
+/** Reads `recall@5=0.9`, `recall@5=90%` or `rank=5`; undefined for anything else. */
 export function parseThreshold(text: string): Threshold | undefined {
   const [, at, value = "", sign] = /^recall@(\d+)=(\d*\.?\d+)(%?)$/.exec(text) ?? [];
   const depth = recallDepths.find((known) => known === Number(at));
   const least = Number(value) / (sign ? 100 : 1);
-  return depth !== undefined && least > 0 && least <= 1 ? { depth, least, text } : undefined;
+  if (depth !== undefined && least > 0 && least <= 1) return { kind: "recall", depth, least, text };
+  const rank = Number(/^rank=([1-9]\d{0,5})$/.exec(text)?.[1]);
+  return rank >= 1 ? { kind: "rank", depth: rank, text } : undefined;
 }
 
-/** That a ranker does not reach a threshold; undefined if it does. */
-export function findShortfall({ depth, least }: Threshold, { ranker, recall }: RankerResult): string | undefined {
-  const reached = recall[depth];
-  if (reached >= least) return undefined;
-  return `${ranker}: recall@${depth} is ${reached.toFixed(2)}, below ${least.toFixed(2)}`;
+/** Why a search does not reach a threshold, as the end of a sentence; undefined if it does. */
+export function findShortfall(threshold: Threshold, result: RankerResult, queries: readonly QueryResult[]) {
+  const { ranker, recall } = result;
+  if (threshold.kind === "recall") {
+    const reached = recall[threshold.depth];
+    if (reached >= threshold.least) return undefined;
+    return `recall@${threshold.depth} is ${reached.toFixed(2)}, below ${threshold.least.toFixed(2)}`;
+  }
+  const late = queries.filter((query) => query.ranks[ranker]?.some((rank) => !isWithin(rank, threshold.depth)));
+  if (late.length === 0) return undefined;
+  const asked = queries.filter((query) => query.ranks[ranker]).length;
+  const where = threshold.depth === 1 ? "at rank 1" : `at rank ${threshold.depth} or better`;
+  return `${late.length} of ${asked} queries do not find every expected tool ${where}`;
 }
