@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { plain } from "../base/text/display.ts";
 import {
+  type Bar,
   type Block,
   type Blocks,
   type Column,
@@ -19,7 +20,7 @@ import {
   type TableRow,
   type TextChange,
 } from "../reports/document.ts";
-import { capital } from "../reports/format.ts";
+import { capital, points } from "../reports/format.ts";
 import { diffPieces } from "../reports/wordDiff.ts";
 import { FigureView } from "./figures.tsx";
 import { Facts, Folded, Scroll, Verbatim } from "./text.tsx";
@@ -80,6 +81,8 @@ function BlockView({ block }: { block: Block }) {
         </ul>
       );
     }
+    case "scale":
+      return <Scale {...block} />;
     case "figure":
       return <FigureView title={block.title} figure={block.figure} />;
     case "verbatim":
@@ -209,6 +212,7 @@ function inlineSpan(span: Span): ComponentChildren {
   if (typeof span === "string") return prose(span);
   if ("strong" in span) return <strong class={span.tone}>{plain(span.strong)}</strong>;
   if ("mark" in span) return <MarkView mark={span.mark} />;
+  if ("bar" in span) return <BarView {...span.bar} />;
   if (span.code.length <= foldedFrom || !span.dim) return <code>{plain(span.code)}</code>;
   return (
     <Folded title={`${plain(span.code.slice(0, foldedFrom))}…`}>
@@ -230,5 +234,48 @@ export function MarkView({ mark }: { mark: Mark }) {
     <span class={`mark ${mark === "open" ? "bad" : mark}`} role="img" aria-label={name}>
       {sign}
     </span>
+  );
+}
+
+/** A scale from 0 to 1: the interval as a band, the rate as a point, the required rate as a tick. */
+function BarView({ rate, interval: [low, high] = [rate, rate], needed }: Bar) {
+  return (
+    <svg class="bar" viewBox="0 0 160 14" aria-hidden="true">
+      <rect class="track" x="0" y="6" width="160" height="2" />
+      <rect class="band" x={low * 160} y="3.5" width={(high - low) * 160} height="7" rx="3.5" />
+      {needed !== undefined && <rect class="tick" x={needed * 160 - 0.75} y="0" width="1.5" height="14" />}
+      <circle class="point" cx={rate * 160} cy="7" r="4" />
+    </svg>
+  );
+}
+
+/** The interval as a band, the margin as a line, and the range beyond the margin shaded. */
+function Scale({ change, interval: [low, high], margin, tone }: Extract<Block, { kind: "scale" }>) {
+  const reach = 1.2 * Math.max(margin, Math.abs(low), Math.abs(high));
+  const x = (rate: number) => 160 + (rate / reach) * 160;
+  const edge = margin / reach > 0.75;
+  const tick = (name: string, rate: number) => <rect class={name} x={x(rate) - 0.75} y="18" width="1.5" height="24" />;
+  return (
+    <svg class={`scale ${tone}`} viewBox="0 0 320 60" aria-hidden="true">
+      <rect class="beyond" x="0" y="18" width={x(-margin)} height="24" />
+      <rect class="track" x="0" y="29" width="320" height="2" />
+      {tick("zero", 0)}
+      {tick("limit", -margin)}
+      <rect class="band" x={x(low)} y="25" width={x(high) - x(low)} height="10" rx="5" />
+      <circle class="point" cx={x(change)} cy="30" r="5" />
+      <text x="0" y="10">
+        worse
+      </text>
+      <text x="320" y="10" text-anchor="end">
+        better
+      </text>
+      {/* Close to zero and to the edge there is no room for a label around the margin's line. */}
+      <text x={edge ? 0 : x(-margin)} y="56" text-anchor={edge ? "start" : margin / reach < 0.3 ? "end" : "middle"}>
+        {`margin ${points(-margin)}`}
+      </text>
+      <text x="160" y="56" text-anchor="middle">
+        0
+      </text>
+    </svg>
   );
 }

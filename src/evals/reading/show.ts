@@ -230,7 +230,9 @@ function historyRow(entry: HistoryEntry): TableRow {
   const tone = tones[verdict];
   const cells: TableCell[] = [
     run,
-    rate === null || interval === null ? "no graded trial" : `${percent(rate)} (${range(interval)})`,
+    rate === null || interval === null
+      ? "no graded trial"
+      : [`${percent(rate)} (${range(interval)})`, { bar: { rate, interval } }],
     `${passed}/${cases}`,
     tone ? [{ strong: verdict, tone }] : verdict,
     describeChanges(entry),

@@ -7,12 +7,16 @@ import { count, integer } from "./format.ts";
 export type Tone = "good" | "bad" | "warn";
 export type Mark = Tone | "open";
 
+/** A rate, its interval and the required rate, all from 0 to 1. Drawn beside text that gives the same figures. */
+export type Bar = { rate: number; interval?: readonly [number, number]; needed?: number };
+
 /** A piece of a line. `max`: characters of a verbatim text to show where space is limited. */
 export type Span =
   | string
   | { code: string; max?: number; dim?: true }
   | { strong: string; tone?: Tone }
-  | { mark: Mark };
+  | { mark: Mark }
+  | { bar: Bar };
 export type Inline = Span | readonly Span[];
 
 /**
@@ -102,6 +106,8 @@ export type Block =
   | Table
   | { kind: "list"; items: readonly (Inline | Item)[]; max?: number; noun: string }
   | { kind: "diff"; changes: readonly TextChange[]; max?: number }
+  /** The change of a mean on a scale around 0, with its interval and margin. Drawn like a bar, beside its figures. */
+  | { kind: "scale"; change: number; interval: readonly [number, number]; margin: number; tone: Tone }
   /** Only drawn by the page; its numbers are also in a table or text. */
   | { kind: "figure"; title: string; figure: Figure }
   | { kind: "verbatim"; text: string }
@@ -188,7 +194,7 @@ export function hasContent(block: Block): boolean {
 export const spans = (inline: Inline): readonly Span[] =>
   typeof inline === "object" && Symbol.iterator in inline ? inline : [inline];
 
-/** The text of a line without marks. */
+/** The text of a line without marks and bars. */
 export function plainText(inline: Inline): string {
   return spans(inline)
     .map((span) => (typeof span === "string" ? span : "strong" in span ? span.strong : "code" in span ? span.code : ""))

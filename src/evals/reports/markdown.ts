@@ -81,6 +81,7 @@ function renderBlock(block: Block, max: number): string {
         .join("  \n");
     case "details":
       return `<details><summary>${line(block.title)}</summary>\n\n${renderAll(block.blocks, max).join("\n\n")}\n\n</details>`;
+    case "scale":
     case "figure":
       return "";
   }
@@ -127,6 +128,7 @@ function inlineSpan(span: Span): string {
   if (typeof span === "string") return prose(span);
   if ("strong" in span) return prose(span.strong);
   if ("mark" in span) return emoji[span.mark];
+  if ("bar" in span) return "";
   return code(span.code, span.max);
 }
 

@@ -168,6 +168,7 @@ class Screen {
     if ("strong" in span) return { text: this.#safe(span.strong), paint: span.tone ? tonePaint[span.tone] : "bold" };
     if ("mark" in span)
       return { text: this.#safe(marks[span.mark]), paint: tonePaint[span.mark === "open" ? "bad" : span.mark] };
+    if ("bar" in span) return { text: "" };
     const { code, max = 100, dim } = span;
     return { text: cut(this.#safe(code), max, this.#ellipsis), ...(dim && { paint: "dim" as const }) };
   }

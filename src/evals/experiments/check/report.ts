@@ -73,6 +73,7 @@ export function checkBlocks(
       ...(isLeading ? [] : [checkReason(check), ...lostLines(check), checkNext(check, followUp)]),
       netSentence(check),
     ),
+    ...drawNetChange(check),
     ...changedCases("Cases that dropped (passed/answered)", check.flagged, exhausted, arms),
     ...changedCases("Cases that rose (passed/answered)", check.rose, exhausted, arms),
     ...changedCases("Cases that look worse, possibly by chance (passed/answered)", check.suspects, exhausted, arms),
@@ -82,6 +83,13 @@ export function checkBlocks(
     facts(...checkFacts(check), ["Spent on the suite", money(suite.totals.costUsd)]),
     text(...listNotes(check)),
   ];
+}
+
+function drawNetChange(check: ComparedCheck): Block[] {
+  const { kind, net, margin } = check;
+  if (!net) return [];
+  const interval = isExhausted(check) ? ([net.change, net.change] as const) : net.interval;
+  return [{ kind: "scale", change: net.change, interval, margin, tone: checkTone[kind] }];
 }
 
 /** A table of the cases that changed, with their tests. */

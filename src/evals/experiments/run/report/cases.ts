@@ -241,14 +241,17 @@ export function caseTable({ cases }: SuiteSummary, isCertain: boolean): Block[] 
 
 function caseRow(one: CaseSummary, hasQuery: boolean, isCertain: boolean): TableRow {
   const tone = one.ok ? "good" : "bad";
-  const { passRate, notGradable, trials } = one;
+  const { rate, passRate, notGradable, trials } = one;
   const interval = isCertain ? null : one.interval;
   const cells: TableCell[] = [
     [{ mark: stateMark[caseState(one)] }, ` ≥${percent(passRate)}`],
     one.id,
     ...(hasQuery ? [{ code: one.input, max: 60 }] : []),
     one.expected,
-    { strong: rateText({ ...one, interval }), tone },
+    [
+      { strong: rateText({ ...one, interval }), tone },
+      ...(rate === null ? [] : [{ bar: { rate, needed: passRate, ...(interval && { interval }) } }]),
+    ],
     { lines: tally({ ...one.outcomes, ...(trials > 0 && { "not gradable": notGradable }) }) },
   ];
   return { cells, ...(!one.ok && { tone: "bad" as const }) };
