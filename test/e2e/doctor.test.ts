@@ -155,8 +155,8 @@ test("what is observed of servers with faulty lists or calls, or without a key",
   expect(lines).toMatchInlineSnapshot(`
     [
       "node broken.mjs empty error no-tools:",
-      "node faulty.mjs twins error duplicate-tools: Server "node faulty.mjs twins" lists two tools named "twin".",
-      "node faulty.mjs malformed error malformed-tool: Server "node faulty.mjs malformed": tool "broken" (number 2 of its list) is malformed: inputSchema must be an object, got text.",
+      "node faulty.mjs twins error list-fails: Server "node faulty.mjs twins" lists two tools named "twin".",
+      "node faulty.mjs malformed error list-fails: Server "node faulty.mjs malformed": tool "broken" (number 2 of its list) is malformed: inputSchema must be an object, got text.",
       "node broken.mjs calls error malformed-schema: get_untyped: $.inputSchema.type: The tool has no inputSchema.type. | get_untyped: $.inputSchema.properties.city.type: "str" is not a type of JSON Schema. | get_unlisted: $.inputSchema.required: Required but not among the properties: "town".",
       "node broken.mjs calls error call-fails: the server answered "Invalid arguments: city is required"",
       "node broken.mjs calls warning call-fails: the server answered "Open a page first."",

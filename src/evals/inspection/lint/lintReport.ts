@@ -75,18 +75,9 @@ const showAlone = (one: Finding): Entry => ({ subject: subjectText(one.location)
 /** The most findings of a rule to show individually; more are folded. */
 const maxPerRule = 3;
 
-/** Folds findings of one rule: those that say the same of several tools of a server, and those on one subject. */
+/** Folds findings that say the same, of one tool or of several. */
 function foldFindings(findings: readonly Finding[]): Entry[] {
-  const repeated = new Set(
-    [...groupBy(findings, makeShapeKey)].flatMap(([key, own]) =>
-      own.length > maxPerRule && countTools(own) > 1 ? [key] : [],
-    ),
-  );
-  const groups = groupBy(findings, (one) => {
-    const key = makeShapeKey(one);
-    return repeated.has(key) ? key : JSON.stringify([subjectText(one.location), one.severity, one.rule]);
-  });
-  return [...groups.values()].flatMap((own): Entry[] => {
+  return [...groupBy(findings, makeShapeKey).values()].flatMap((own): Entry[] => {
     const [first, ...others] = own;
     if (!first || own.length <= maxPerRule) return own.map(showAlone);
     const { server } = first.location;

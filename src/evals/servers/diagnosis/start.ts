@@ -87,23 +87,10 @@ function diagnoseCommand({ folder, program, script, command, line }: LocalStart)
   };
 }
 
-/** Products, by the programs that they provide. */
-const providers: readonly (readonly [programs: string, product: string])[] = [
-  ["node npx npm", "Node.js"],
-  ["bun bunx", "Bun"],
-  ["deno", "Deno"],
-  ["uv uvx", "uv"],
-  ["python python3", "Python"],
-  ["pipx", "pipx"],
-  ["docker", "Docker"],
-  ["java", "a Java runtime"],
-];
-
 type MissingProgram = Extract<LocalStart["program"], { kind: "missing" }>;
 
 function diagnoseMissingProgram({ searched, instead }: MissingProgram, command: string, line?: string): Diagnosed {
   const isPath = /[/\\]/.test(command);
-  const [, provider] = providers.find(([programs]) => programs.split(" ").includes(command)) ?? ["", "it"];
   const other = instead === undefined ? "" : ` On this machine it is called ${quote(instead)}.`;
   return {
     rule: "program-missing",
@@ -116,7 +103,7 @@ function diagnoseMissingProgram({ searched, instead }: MissingProgram, command: 
         ? `Use ${quote(instead)} as the command.`
         : isPath
           ? "Build it, or use its absolute path."
-          : `Install ${provider}, or use the absolute path of the program: a host may have a shorter PATH than a shell.`),
+          : "Install it, or use the absolute path of the program: a host may have a shorter PATH than a shell."),
   };
 }
 
@@ -260,7 +247,7 @@ function diagnoseNoResponse(code: string, url: string): Cause {
   const known = networkErrors.find(({ codes }) => codes.test(code));
   if (known) {
     const { codes: _, ...cause } = known;
-    return cause.rule === "tls" && !url.startsWith("https:") ? { ...cause, fix: "Use https://." } : cause;
+    return cause;
   }
   const fix = "Check host, port and path of the URL.";
   return { rule: "unreachable", message: "The server cannot be reached.", fix };
@@ -289,7 +276,7 @@ const networkErrors: readonly (Cause & { codes: RegExp })[] = [
     codes: /SSL|TLS|EPROTO/,
     rule: "tls",
     message: "The TLS handshake failed.",
-    fix: "Use http:// if the server has no TLS, or put a TLS proxy in front of it.",
+    fix: "Use the scheme that the server has: https:// with TLS, http:// without.",
   },
   {
     codes: /TIMEOUT|TIMEDOUT/,

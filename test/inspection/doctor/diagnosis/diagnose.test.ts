@@ -74,7 +74,7 @@ test("why a local server does not start", () => {
     [
       "error folder-missing: The working directory does not exist: /no/such. |  -> Correct or remove "cwd".",
       "error program-missing: The program "python" was not found. On this machine it is called "python3". | not found in PATH: /bin, /usr/bin -> Use "python3" as the command.",
-      "error program-missing: The program "uvx" was not found. | not found in PATH: /bin -> Install uv, or use the absolute path of the program: a host may have a shorter PATH than a shell.",
+      "error program-missing: The program "uvx" was not found. | not found in PATH: /bin -> Install it, or use the absolute path of the program: a host may have a shorter PATH than a shell.",
       "error program-missing: The program "./run.sh" was not found. | not found at /srv/run.sh -> Build it, or use its absolute path.",
       "error program-not-executable: /srv/run.sh is not executable. |  -> Run chmod +x on it, or use its interpreter as the command.",
       "error script-missing: The script /srv/a.js does not exist. | "a.js" is relative to /srv -> Build the server, or correct the path; in the configuration of a host, make it absolute.",
@@ -382,7 +382,7 @@ test("why a client cannot connect to a URL", () => {
       "error port-refused: The connection was refused: nothing listens on the port. | ECONNREFUSED it is -> Start the server, and check host and port of the URL.",
       "error host-unknown: The host name could not be resolved. | ENOTFOUND it is -> Correct the URL, and check the network and its proxy.",
       "error certificate: The certificate of the server is not trusted. | DEPTH_ZERO_SELF_SIGNED_CERT it is -> Install a trusted certificate, or set NODE_EXTRA_CA_CERTS to the file of its certificate authority.",
-      "error tls: The TLS handshake failed. | ERR_SSL_WRONG_VERSION_NUMBER it is -> Use http:// if the server has no TLS, or put a TLS proxy in front of it.",
+      "error tls: The TLS handshake failed. | ERR_SSL_WRONG_VERSION_NUMBER it is -> Use the scheme that the server has: https:// with TLS, http:// without.",
       "error no-answer: The server did not answer in time. | TIMEOUT it is -> Check that it is running, and that no firewall blocks the connection.",
       "error unreachable: The server cannot be reached. | UND_ERR_SOCKET it is -> Check host, port and path of the URL.",
       "error no-url: This is not an HTTP or HTTPS URL. |  it is -> Write it as https://host/path.",
@@ -467,8 +467,8 @@ test("what is wrong with a server that starts", () => {
   ]).toMatchInlineSnapshot(`
     [
       "error no-session: The server starts, but no client can connect to it. | closed the connection -> Fix it.",
-      "error duplicate-tools: Two of its tools have the same name. | server "a" lists two tools named "b" -> Give each tool a unique name: neither a host nor a model can tell them apart.",
-      "error malformed-tool: A malformed tool makes clients reject the list. | server "a": tool "b" (number 2 of its list) is malformed: inputSchema -> Fix it.",
+      "error list-fails: The server connects, but its tools cannot be listed. | server "a" lists two tools named "b" -> Fix it.",
+      "error list-fails: The server connects, but its tools cannot be listed. | server "a": tool "b" (number 2 of its list) is malformed: inputSchema -> Fix it.",
       "error list-fails: The server connects, but its tools cannot be listed. | server "a" answered tools/list with an error: no -> Fix it.",
       "error no-tools: The server lists no tools. |  -> Register tools before the server answers tools/list. Some servers need settings to offer any.",
       "error malformed-schema: 1 tool has an invalid inputSchema. | a: $.inputSchema.required: required is "b"; it must be a list of names, each once. -> Correct the schema: hosts refuse such a tool, or its calls fail.",

@@ -87,15 +87,6 @@ function diagnoseFailure({ start, connected, listed, show }: ServerFacts): Diagn
 }
 
 function explainNoList({ message, hint }: Failure): Cause {
-  // Recognized by the messages of servers/toolList.ts.
-  if (/\btwo tools\b|\bduplicate\b/i.test(message))
-    return {
-      rule: "duplicate-tools",
-      message: "Two of its tools have the same name.",
-      fix: "Give each tool a unique name: neither a host nor a model can tell them apart.",
-    };
-  if (/\bmalformed\b/i.test(message))
-    return { rule: "malformed-tool", message: "A malformed tool makes clients reject the list.", fix: hint };
   const status = findRefusal(message);
   if (!status)
     return { rule: "list-fails", message: "The server connects, but its tools cannot be listed.", fix: hint };
