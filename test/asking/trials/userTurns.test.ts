@@ -7,7 +7,6 @@ import { runTrial } from "../../../src/evals/asking/trials/runTrial.ts";
 import type { AskedModel, HostModel } from "../../../src/evals/base/types/model.ts";
 import type { Case } from "../../../src/evals/base/types/suite.ts";
 import { openAskedModel } from "../../../src/evals/experiments/workspace/models.ts";
-import { findHostProblems } from "../../../src/evals/experiments/workspace/problems.ts";
 import { scriptedModel, turn } from "../../fakes/model.ts";
 import { passed } from "../../fakes/record.ts";
 import { aCase, aSuite, aTool, aToolset } from "../../fakes/suite.ts";
@@ -82,17 +81,6 @@ describe("a host", () => {
     expect((await runTrial(location, context, never)).outcome).toEqual({ kind: "broken", stage: "setup", message });
     const plain = { ...location, planned: planned(aCase("d")) };
     expect((await runTrial(plain, context, never)).outcome).toEqual({ kind: "answered" });
-    const found = (...cases: Case[]) => findHostProblems(suite, cases.map(planned), [host]);
-    expect(found(aCase("d"))).toEqual([]);
-    expect(found(several)).toMatchObject([{ severity: "error" }]);
-    expect(found(several, aCase("d"))).toEqual([
-      {
-        severity: "warning",
-        message: 'claude-code accepts only one user message, but cases have several turns: "c". Their trials break.',
-        hint: "Ask these cases on a model instead of a host.",
-        location: { file: "s.yaml" },
-      },
-    ]);
   });
 });
 

@@ -12,7 +12,7 @@ import { executionPolicies } from "../../base/types/flagValues.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Model } from "../../base/types/model.ts";
 import type { SkillPackage } from "../../base/types/skill.ts";
-import { asksModel, type Case, listExpectedCalls, type Suite } from "../../base/types/suite.ts";
+import { asksModel, listExpectedCalls, type Suite } from "../../base/types/suite.ts";
 import { isCallable } from "../../base/types/tool.ts";
 import { some } from "../../reports/format.ts";
 import { breakTrial, type Opened } from "./cases.ts";
@@ -30,7 +30,6 @@ export function findSuiteProblems(
     ...findUnofferedLift(one.suite, skills.get(one.suite.name) ?? []),
     ...findDispatchProblems(one),
     ...findReservedNames(one.suite, planned),
-    ...findHostProblems(one.suite, planned, models),
     ...findReservedSearch(one.suite, planned, models),
   ]);
   return [...findUnknownExecuted(opened), ...ofSuites];
@@ -64,37 +63,6 @@ export function findDispatchProblems(opened: Opened, known: ReadonlySet<string> 
   const hint = 'Name a file with the list of the tools behind the dispatchers under "catalog".';
   return [{ severity: "warning", message, hint, location: dispatchLocation([]) }];
 }
-
-/** Trials of a case break in a host that cannot run it; see `findUnfit`. */
-export function findHostProblems(
-  { name, file }: Suite,
-  cases: readonly PlannedCase[],
-  models: readonly Model[],
-): Problem[] {
-  const own = cases.filter(({ suite }) => suite.name === name);
-  const hosts = models.flatMap((model) => ("converse" in model ? [model] : []));
-  const kinds = [
-    { hosts, affects: ({ turns }: Case) => turns !== undefined, says: turnsInHost },
-    {
-      hosts: hosts.filter(({ writesFiles }) => !writesFiles),
-      affects: ({ expectedFiles }: Case) => expectedFiles !== undefined,
-      says: filesInHost,
-    },
-  ];
-  return kinds.flatMap(({ hosts: unfit, affects, says }): Problem[] => {
-    const affected = own.filter((one) => affects(one.case));
-    if (unfit.length === 0 || affected.length === 0) return [];
-    const ids = affected.slice(0, 3).map(({ case: one }) => `"${one.id}"`);
-    const more = affected.length > ids.length ? ` and ${affected.length - ids.length} more` : "";
-    const message = `${unfit.map(({ id }) => id).join(", ")} ${says}: ${ids.join(", ")}${more}. Their trials break.`;
-    const hint = "Ask these cases on a model instead of a host.";
-    const isWhole = unfit.length === models.length && affected.length === own.length;
-    return [{ severity: isWhole ? "error" : "warning", message, hint, location: { file } }];
-  });
-}
-
-const turnsInHost = "accepts only one user message, but cases have several turns";
-const filesInHost = "writes no files in a trial, but cases expect some";
 
 /** A mock of a tool that no case lists never answers a call. */
 export function findUnlistedMocks({ name, file }: Suite, cases: readonly PlannedCase[]): Problem[] {
