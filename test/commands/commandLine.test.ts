@@ -152,9 +152,9 @@ describe("help", () => {
   it("of a command is printed wherever it is asked for, and lists all flags of `run` on request", async () => {
     const short = await print("run", "--help");
     expect(short).toContain("--dry-run");
-    expect(short).not.toContain("--cancel-batch");
+    expect(short).not.toContain("--retry-broken");
     expect(await print("help", "run")).toBe(short);
-    expect(await print("run", "--help", "all")).toContain("--cancel-batch");
+    expect(await print("run", "--help", "all")).toContain("--retry-broken");
     expect(await print("baseline", "--help")).toContain("evals baseline <action>");
   });
 });

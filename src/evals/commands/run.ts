@@ -71,7 +71,6 @@ export const runCommand = defineCommand({
       describe:
         "Send single-reply cases to the batch API of anthropic: and openai: models: half the price, replies within 24 hours",
     },
-    "cancel-batch": toggle("With --resume: cancel the pending batches of this record"),
     queue: text("Run the trials on other machines, with `evals worker`, over this Redis server: redis://host:6379"),
     rate: number("With --queue: maximum trials started per second and provider, across all workers", {
       min: 1,

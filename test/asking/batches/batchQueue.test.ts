@@ -31,7 +31,6 @@ async function openQueue({
       for (const entry of submitted[Number(id.slice(6)) - 1] ?? []) onResult(entry.id, { kind: "reply", body: {} });
       return undefined;
     },
-    cancel: async () => undefined,
     ...changes,
   };
   writeFileSync(ledgerPath(dir), "");

@@ -231,7 +231,7 @@ describe.each(["anthropic", "openai"] as const)("evals run --batch on %s", (prov
     const { code, io, endpoint, world, resume, trials } = await runUntilPoll(provider, 3);
     expect(code).toBe(130);
     expect(io.warned()).toMatch(
-      /Still running at the provider, and charged for: batch_1\.\n {2}To get the replies: evals run --resume \S+\n {2}To cancel: evals run --resume \S+ --cancel-batch/,
+      /Still running at the provider, and charged for: batch_1\.\n {2}To get the replies: evals run --resume \S+\n {2}To cancel: use the provider's console/,
     );
     expect(trials()).toHaveLength(1);
     const again = world();
@@ -242,12 +242,12 @@ describe.each(["anthropic", "openai"] as const)("evals run --batch on %s", (prov
     expect(endpoint.paid).toEqual({ plain: 1, batched: 8 });
   });
 
-  it("cancels on demand, and resubmits canceled requests", async () => {
+  it("resubmits the requests of a batch that was canceled at the provider", async () => {
     const { endpoint, world, resume, trials } = await runUntilPoll(provider, 100);
-    const cancel = world();
-    expect(await run({ ...resume, cancelBatch: true } as never, cancel)).toBe(0);
-    expect(cancel.printed()).toContain("Canceling: batch_1.");
-    expect(endpoint.counts.cancel).toBe(1);
+    const batches = provider === "openai" ? "v1/batches" : "v1/messages/batches";
+    const headers = { authorization: "Bearer k", "x-api-key": "k" };
+    const canceled = await fetch(new URL(`/${batches}/batch_1/cancel`, endpoint.url), { method: "POST", headers });
+    expect([canceled.status, await canceled.text()]).toEqual([200, expect.stringContaining("batch_1")]);
     const told = world();
     expect(await run(resume as never, told)).toBe(3);
     expect(told.warned()).toContain("the batch batch_1 was canceled");
@@ -388,13 +388,6 @@ describe("evals run --batch", () => {
     expect(endpoint.paid).toEqual({ plain: 2, batched: 16 });
   });
 
-  it("has none to cancel in a run that was started without them", async () => {
-    const { world, options, resume, records } = await open("anthropic");
-    expect(await run({ ...options, batch: false }, world())).toBe(0);
-    const canceling = run({ ...resume, cancelBatch: true } as never, world());
-    await expect(canceling).rejects.toThrow(`The run ${records()[0]} has no batches: it was started without --batch.`);
-  });
-
   it("shows the price of batches before anything is asked", async () => {
     const { world, options, endpoint } = await open(
       "anthropic",
@@ -416,7 +409,6 @@ describe("evals run --batch", () => {
     ["anthropic:claude-haiku-5-5", { blame: true }, "--blame asks its trials one by one"],
     ["anthropic:claude-haiku-5-5", { maxTurns: 3 }, "--batch: no case can be asked in a batch"],
     ["anthropic:claude-haiku-5-5", { exposure: "names" }, "--batch: no case can be asked in a batch"],
-    ["anthropic:claude-haiku-5-5", { cancelBatch: true }, "--cancel-batch needs the run"],
   ])("refuses %s with %o", async (model, more, message) => {
     const { world, options } = await open("anthropic");
     await expect(run({ ...options, model: [model], ...more }, world())).rejects.toThrow(message);

@@ -127,21 +127,6 @@ export class BatchQueue {
     return this.#unfinished.flatMap(({ batch }) => batch ?? []);
   }
 
-  /** Asks the service to cancel all running batches. Returns their ids, or the first fault. */
-  async cancel(signal: AbortSignal): Promise<string[] | Fault> {
-    const canceled: string[] = [];
-    for (const { batch } of this.options.ledger.list(this.model.id)) {
-      const state = batch === undefined ? undefined : await this.service.retrieve(batch, signal);
-      if (!state) continue;
-      if ("kind" in state) return state;
-      if (state.status !== "running") continue;
-      const fault = await this.service.cancel(state.id, signal);
-      if (fault) return fault;
-      canceled.push(state.id);
-    }
-    return canceled;
-  }
-
   /** Waits for a request of a submission, and starts collecting its results if that has not begun. */
   #join(chunk: Chunk, id: string, request: ModelRequest): Promise<Outcome | "again"> {
     const outcome = new Promise<Outcome | "again">((resolve) => this.#waiting.set(id, { request, resolve }));

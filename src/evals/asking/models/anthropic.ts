@@ -311,7 +311,6 @@ export function anthropicBatches(
           if (data) onResult(data.custom_id, readResult(data.result));
         });
       }),
-    cancel: (id, signal) => attempt(() => batches.cancel(id, {}, { signal }).then(() => undefined)),
   };
 }
 

@@ -231,7 +231,6 @@ export function openaiBatches(
         }
         return undefined;
       }),
-    cancel: (id, signal) => attempt(() => client.batches.cancel(id, { signal }).then(() => undefined)),
   };
 }
 

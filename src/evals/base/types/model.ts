@@ -128,8 +128,6 @@ export type BatchService = {
     onResult: (id: string, result: BatchResult) => void,
     signal: AbortSignal,
   ): Promise<Fault | undefined>;
-  /** Asks the service to stop a batch. What it has answered by then is kept, and paid for. */
-  cancel(id: string, signal: AbortSignal): Promise<Fault | undefined>;
 };
 
 /**

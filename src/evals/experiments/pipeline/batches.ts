@@ -4,16 +4,12 @@ import { isBatched, type PlannedCase, type PlannedCell } from "../../asking/tria
 import { type Asker, runTrial, type TrialContext } from "../../asking/trials/runTrial.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
 import { printableLines, shellWord } from "../../base/text/display.ts";
-import { type ExitCode, exitCodes, usageError } from "../../base/types/errors.ts";
+import { usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { AskedModel, Model, ModelRequest, Reply } from "../../base/types/model.ts";
 import { asksModel } from "../../base/types/suite.ts";
-import { incompleteError } from "../../records/disk.ts";
-import { lockRun } from "../../records/lock.ts";
 import { count, some } from "../../reports/format.ts";
-import { openModels, type RequestOptions } from "../workspace/models.ts";
 import type { OpenRecord } from "./record.ts";
-import type { Resumed } from "./recordedOptions.ts";
 
 const mostWaiting = 100_000;
 
@@ -81,40 +77,10 @@ export async function openBatchAsker(
       report(
         `Still running at the provider, and charged for: ${left.join(", ")}.`,
         `  To get the replies: ${resume}`,
-        `  To cancel: ${resume} --cancel-batch`,
+        "  To cancel: use the provider's console",
       );
     },
   };
-}
-
-/** `--cancel-batch`: asks the providers to cancel the batches of a record. Throws EvalsError if one does not. */
-export async function cancelBatches(resumed: Resumed | undefined, options: RequestOptions, io: Io): Promise<ExitCode> {
-  if (!resumed) throw usageError("--cancel-batch needs the run whose batches are canceled.", "Name it with --resume.");
-  const { dir, manifest } = resumed;
-  if (manifest.flags.batch !== true)
-    throw usageError(`The run ${manifest.id} has no batches: it was started without --batch.`);
-  const lock = await lockRun(dir);
-  try {
-    const ledger = await Ledger.open(dir, manifest.id, knownSecrets(io.env).redact);
-    const ids = manifest.models.map(({ id }) => id).filter((id) => ledger.list(id).length > 0);
-    const canceled: string[] = [];
-    for (const model of await openModels(ids, options, io)) {
-      if (!("ask" in model) || !model.batches) continue;
-      const queue = new BatchQueue(model, await model.batches(), { ledger, concurrency: 1, report: () => {} });
-      const result = await queue.cancel(io.signal);
-      if ("kind" in result)
-        throw incompleteError(
-          `A batch of ${model.id} was not canceled: ${result.message}.`,
-          "Try again, or cancel it in the provider's dashboard.",
-        );
-      canceled.push(...result);
-    }
-    const what = `Canceling: ${canceled.join(", ")}. Requests that were answered are charged for; --resume collects their replies.`;
-    io.out(printableLines(canceled.length === 0 ? "No batch of this run is running." : what));
-    return exitCodes.passed;
-  } finally {
-    await lock.release();
-  }
 }
 
 /** After this many failed single requests, nothing is submitted. */

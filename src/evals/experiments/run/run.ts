@@ -21,7 +21,6 @@ export async function run(given: WatchOptions, io: Io): Promise<ExitCode> {
     return exitCodes.passed;
   }
   const options = { ...recalled, selected };
-  if (options.cancelBatch) return await (await import("../pipeline/batches.ts")).cancelBatches(resumed, options, io);
   const { queue: url } = options;
   const isQueued = url !== undefined && !options.dryRun;
   if (isQueued && resumed?.manifest.partial)

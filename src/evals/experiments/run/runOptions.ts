@@ -18,7 +18,6 @@ export type RunOptions = SuiteOptions &
     model: readonly string[];
     host: Workspace["host"];
     seed?: number | undefined;
-    cancelBatch?: boolean | undefined;
     shard?: string | undefined;
     failOn?: Gate[] | undefined;
     blame: boolean;
