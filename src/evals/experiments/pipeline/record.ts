@@ -96,8 +96,7 @@ export async function resumeRecord(
     onKept(trial);
   };
   try {
-    const isOwn = before.harness === now.harness;
-    record.lines = await compactJournal(dir, manifest.id, { isOwn, keep: isKept, onKept: keep, redact });
+    record.lines = await compactJournal(dir, manifest.id, { keep: isKept, onKept: keep, redact });
   } catch (error) {
     await record.lock.release();
     throw error;
