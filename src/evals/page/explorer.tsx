@@ -111,7 +111,7 @@ export function Explorer({ trials, toolsets, filter, setFilter }: Props) {
       <p class="soft" role="status">
         {`${count(shown.length, "case")}, ${integer(matching)} of ${count(trials.trials.length, "trial")}.`}
         {trials.recorded > trials.trials.length &&
-          ` ${integer(trials.recorded)} trials were recorded: this page has those that did not pass and a sample of the others.`}
+          ` ${integer(trials.recorded)} trials were recorded: this page has those that did not pass and the first of the others.`}
       </p>
       <div class="explorer">
         <div

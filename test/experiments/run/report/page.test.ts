@@ -99,7 +99,7 @@ it("lists cases with the counts of each arm, and trials by case, arm and number"
   expect(recorded).toBe(4);
 });
 
-it("keeps trials that did not pass and every n-th of the others, and counts all", () => {
+it("keeps trials that did not pass and the first of the others, and counts all", () => {
   const all = Array.from({ length: 100 }, (_, at) => trial("a", at + 1, { pass: at % 10 !== 0 }));
   const { cases, trials, recorded } = collect(all, { trials: 30, characters: 1e6 });
   const failed = trials.filter(({ verdict }) => verdict?.grade === "fail");

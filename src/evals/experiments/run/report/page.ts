@@ -1,4 +1,4 @@
-import { getOrAdd, sumOf } from "../../../base/collections.ts";
+import { getOrAdd } from "../../../base/collections.ts";
 import { pool } from "../../../base/stats/counts.ts";
 import { joinPieces, stringifyInParts } from "../../../base/text/jsonParts.ts";
 import { describePolicy } from "../../../base/types/flagValues.ts";
@@ -49,15 +49,18 @@ type Limit = (text: string) => string;
 
 type CollectedCase = { suite: string; model: string; case: ManifestCase; at: number; arms: Map<string, CaseTally> };
 
-/** Collects the cases and trials of a record for its page, which holds all that failed and every n-th of the others. */
+/** Collects the cases and trials of a record for its page: as many as fit, those that did not pass first. */
 export class PageTrialCollector {
   readonly #limits: { trials: number; characters: number };
   readonly #limit: Limit;
   readonly #cases = new Map<string, CollectedCase>();
   /** The trials of the arm `head` are counted by the summary of a run. */
   readonly #isRun: boolean;
-  readonly #passed = new Sample();
-  readonly #others = new Sample();
+  readonly #passed: KeptTrial[] = [];
+  readonly #others: KeptTrial[] = [];
+  #characters = 0;
+  /** Some passing trial did not fit, so that no further one is kept. */
+  #isFull = false;
   #recorded = 0;
 
   constructor({ suites, models, experiment }: RunManifest, options: CollectorOptions = {}) {
@@ -83,16 +86,17 @@ export class PageTrialCollector {
     if (!known || trial.copy) return;
     if (arm !== "head" || !this.#isRun) getOrAdd(known.arms, arm, () => new CaseTally()).add(trial);
     this.#recorded++;
-    const sample = trial.verdict?.grade === "pass" ? this.#passed : this.#others;
-    sample.add(known.at, trial, this.#limit);
-    while (this.#isFull()) (this.#passed.kept.length > 0 ? this.#passed : this.#others).thin();
-  }
-
-  #isFull(): boolean {
-    return (
-      this.#passed.kept.length + this.#others.kept.length > this.#limits.trials ||
-      this.#passed.characters + this.#others.characters > this.#limits.characters
-    );
+    const kept = trial.verdict?.grade === "pass" ? this.#passed : this.#others;
+    if (this.#isFull && kept === this.#passed) return;
+    const { trial: number, attempt = 1 } = trial.cell;
+    const json = writeTrial(trial, this.#limit);
+    kept.push({ at: known.at, arm, trial: number, attempt, json });
+    this.#characters += json.length;
+    const { trials, characters } = this.#limits;
+    while (this.#passed.length + this.#others.length > trials || this.#characters > characters) {
+      this.#isFull = true;
+      this.#characters -= (this.#passed.pop() ?? this.#others.pop())?.json.length ?? 0;
+    }
   }
 
   /** The cases in the order of the suites, and their trials. `summary`: of a run, for the states of its cases. */
@@ -120,7 +124,7 @@ export class PageTrialCollector {
         reasons: reasons.slice(0, 5).map(({ text, n }) => ({ text: this.#limit(text), n })),
       };
     });
-    const kept = [...this.#passed.kept, ...this.#others.kept].sort(
+    const kept = [...this.#passed, ...this.#others].sort(
       (a, b) => a.at - b.at || compareArms(a.arm, b.arm) || a.trial - b.trial || a.attempt - b.attempt,
     );
     return {
@@ -152,29 +156,6 @@ type KeptTrial = { at: number; arm: string; trial: number; attempt: number; json
 const compareArms = (a: string, b: string) => (a === b ? 0 : armRank(a) - armRank(b) || byNumber.compare(a, b));
 const armRank = (arm: string) => ["head", "base", withoutArm, incumbentArm].indexOf(arm) >>> 0;
 const byNumber = new Intl.Collator("en", { numeric: true });
-
-/** Keeps every n-th trial; `thin` doubles n. */
-class Sample {
-  kept: KeptTrial[] = [];
-  #step = 1;
-  #seen = 0;
-  characters = 0;
-
-  add(at: number, trial: Trial, limit: Limit): void {
-    if (this.#seen++ % this.#step !== 0) return;
-    const { arm, trial: number, attempt = 1 } = trial.cell;
-    const json = writeTrial(trial, limit);
-    this.kept.push({ at, arm, trial: number, attempt, json });
-    this.characters += json.length;
-  }
-
-  thin(): void {
-    this.#step *= 2;
-    // If even a single trial is too large, none is kept.
-    this.kept = this.kept.length === 1 ? [] : this.kept.filter((_, at) => at % 2 === 0);
-    this.characters = sumOf(this.kept, ({ json }) => json.length);
-  }
-}
 
 /** The JSON of a trial with each of its texts limited: arguments and results, which have parts, as a whole. */
 function writeTrial(trial: Trial, limit: Limit): string {
