@@ -193,7 +193,7 @@ export const searchCommand = defineCommand({
       ["keyword", "bm25", "regex"],
       { array: true },
     ),
-    "fail-on": texts("Exit with code 1 below this: recall@<1, 3, 5 or 10>=<share>, or rank=<number> for every query"),
+    "fail-on": texts("Exit with code 1 below this: recall@<1, 3, 5 or 10>=<share>"),
     host: { ...hostFlag, describe: "Search the tool names that this host shows" },
     case: { ...cases, describe: "Search only for cases whose id matches this pattern (* matches any text)" },
     skill: { ...skill, describe: "Search only for the eval files of these skills" },

@@ -65,7 +65,7 @@ function readThreshold(text: string): Threshold {
   if (threshold) return threshold;
   throw usageError(
     `--fail-on: "${text}" is not a threshold.`,
-    "Write recall@<1, 3, 5 or 10>=<share>, for example recall@5=0.9, or rank=<number>, for example rank=5.",
+    "Write recall@<1, 3, 5 or 10>=<share>, for example recall@5=0.9.",
   );
 }
 
@@ -93,18 +93,12 @@ function searchSuite(suite: Suite, cases: readonly PlannedCase[], settings: Sett
   const ofSkills = groupByToolset(searched, "skills");
   const listed = ofSkills.length > 0 ? listingHosts.map((name) => searchListing(name, ofSkills)) : [];
   const measured = [
-    ...results.map((result) => ({ subject: result.ranker, result, queries })),
-    ...listed.map(({ result, queries }) => {
-      return {
-        subject: `skills as ${result.host} lists them`,
-        result: { ...result, ranker: "bm25" as const },
-        queries,
-      };
-    }),
+    ...results.map((result) => ({ subject: result.ranker, result })),
+    ...listed.map((result) => ({ subject: `skills as ${result.host} lists them`, result })),
   ];
   const shortfalls = thresholds.flatMap((threshold) =>
-    measured.flatMap(({ subject, result, queries }) => {
-      const shortfall = findShortfall(threshold, result, queries);
+    measured.flatMap(({ subject, result }) => {
+      const shortfall = findShortfall(threshold, result);
       return shortfall === undefined ? [] : [`${subject}: ${shortfall}`];
     }),
   );
@@ -116,7 +110,7 @@ function searchSuite(suite: Suite, cases: readonly PlannedCase[], settings: Sett
     skills: offered.filter(({ origin }) => origin === "skill").length,
     queries,
     rankers: results,
-    listings: listed.map(({ result }) => result),
+    listings: listed,
     leftOut,
     shortfalls,
   };
@@ -175,7 +169,7 @@ function indexTools(tools: readonly OfferedTool[], host: HostName) {
 }
 
 /** How well queries find their skills in the list that a host shows. A model would read that list; BM25 stands in for it. */
-function searchListing(host: ListingHost, groups: readonly [Toolset, SearchCase[]][]) {
+function searchListing(host: ListingHost, groups: readonly [Toolset, SearchCase[]][]): ListingResult {
   const lists = groups.map(([toolset, cases]) => ({ cases, listed: listSkills(listOffered(toolset), host) }));
   const queries = lists.flatMap(({ listed, cases }): QueryResult[] => {
     const documents = listed.map((skill): SearchDocument => ({ ...skill, parameterNames: [] }));
@@ -188,8 +182,7 @@ function searchListing(host: ListingHost, groups: readonly [Toolset, SearchCase[
     ...new Set(all.filter((skill) => skill.shown === shown).map(({ name }) => name)),
   ];
   const counts = { whole: names("whole").length, cut: names("cut").length, nameOnly: names("name only") };
-  const result: ListingResult = { host, version, budget, ...counts, ...found };
-  return { result, queries };
+  return { host, version, budget, ...counts, ...found };
 }
 
 function listOffered({ tools }: Toolset): { name: string; description: string }[] {
