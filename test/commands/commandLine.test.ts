@@ -28,6 +28,18 @@ describe("a wrong command line", () => {
     expect(await refusal(line)).toMatchSnapshot();
   });
 
+  it("with a word of other tools names the command, which exists", async () => {
+    const words = ["check", "test", "watch", "drift", "report", "history", "accept", "verify", "skills", "diff", "fix"];
+    for (const word of words) {
+      const [, meant = ""] = /Did you mean `evals ([^`]+)`\?/.exec(await refusal(word)) ?? [];
+      const [name = "", ...flags] = meant.split(" ");
+      const command = commands.find((one) => one.command.split(" ")[0] === name);
+      for (const flag of flags.filter((one) => one.startsWith("--")))
+        expect(Object.keys(command?.flags ?? {})).toContain(flag.slice(2));
+      expect([word, name, command?.command]).toEqual([word, name, expect.any(String)]);
+    }
+  });
+
   it("without a command prints the help and is not a success", async () => {
     const io = anIo();
     expect(await runCommandLine([], io, "0.1.0")).toBe(exitCodes.usage);

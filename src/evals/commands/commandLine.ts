@@ -16,6 +16,13 @@ export const nameCommand = ({ command }: Command): string => command.split(" ")[
 /** `dry-run` as options name it: `dryRun`. */
 export const toCamelCase = (name: string) => name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
+/** What a command of another name, as other tools have it, is called here. */
+const otherWords: Readonly<Record<string, string>> = {
+  ...{ check: "run --check on", test: "run", watch: "run --watch", drift: "run --nightly", report: "show" },
+  ...{ history: "show --history", accept: "baseline accept", verify: "baseline verify", skills: "tools --skills" },
+  ...{ diff: "compare", fix: "improve" },
+};
+
 /** The command of this name. Throws a usage error with the nearest name. */
 export function findCommand(word: string, known: readonly Command[]): Command {
   const names = known.map(nameCommand);
@@ -26,9 +33,11 @@ export function findCommand(word: string, known: readonly Command[]): Command {
       `There is no command before "${word}".`,
       "Write the command first, for example `evals run -m lexical`. See `evals --help`.",
     );
-  const near = nearest(word, names);
-  const hint = near === undefined ? "See `evals --help`." : `Did you mean \`evals ${near}\`?`;
-  throw usageError(`Unknown command "${word}".`, hint);
+  const near = (Object.hasOwn(otherWords, word) && otherWords[word]) || nearest(word, names);
+  throw usageError(
+    `Unknown command "${word}".`,
+    near === undefined ? "See `evals --help`." : `Did you mean \`evals ${near}\`?`,
+  );
 }
 
 /** Reads the words after the name of a command to its options, in camel case. Throws a usage error. */

@@ -1,3 +1,4 @@
+import { stemWords } from "../../base/search/document.ts";
 import { listConfusablePairs, measureSimilarity, toToolText, weighWords } from "../../base/search/similarity.ts";
 import { splitName } from "../../base/text/nearest.ts";
 import { mentionsName, squeeze } from "../../base/text/text.ts";
@@ -118,7 +119,7 @@ export function draftCases(
     draft(one.tool, phraseName(one.tool.name, common), one),
   );
   return {
-    cases: [...own, ...near, ...draftNoToolCases(Math.max(3, minCases - own.length - near.length))],
+    cases: [...own, ...near, ...draftNoToolCases(tools, Math.max(3, minCases - own.length - near.length))],
     left: listed.filter((tool) => !chosen.includes(tool)).map(({ name }) => name),
   };
 }
@@ -249,5 +250,11 @@ const unrelated = [
   "Which is heavier, iron or gold?",
 ];
 
-const draftNoToolCases = (most: number): DraftCase[] =>
-  unrelated.slice(0, most).map((input, at) => ({ id: `no-tool-${at + 1}`, input, unfilled: [] }));
+function draftNoToolCases(tools: readonly Tool[], most: number): DraftCase[] {
+  const words = new Set(tools.flatMap(({ name, description = "" }) => stemWords(`${spell(name)} ${description}`)));
+  const overlap = (query: string) => stemWords(query).filter((word) => words.has(word)).length;
+  return [...unrelated]
+    .sort((a, b) => overlap(a) - overlap(b))
+    .slice(0, most)
+    .map((input, at) => ({ id: `no-tool-${at + 1}`, input, unfilled: [] }));
+}
