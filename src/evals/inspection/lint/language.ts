@@ -136,6 +136,14 @@ export function findVerb(name: readonly string[]): string | undefined {
   return ambiguous.has(first) && second !== "" && !ambiguous.has(second) ? second : first;
 }
 
+const endings = ["s", "es", "ies", "ing", "ed", "ied", "d"];
+
+/** The word and its possible base forms: apply for `applies`, push for `pushes`, use for `using`, get for `getting`. */
+export function listBaseForms(word: string): readonly string[] {
+  const stems = endings.filter((ending) => word.endsWith(ending)).map((ending) => word.slice(0, -ending.length));
+  return [word, ...stems.flatMap((stem) => [stem, `${stem}e`, `${stem}y`, stem.replace(/(.)\1$/, "$1")])];
+}
+
 const english = parseWords(
   "a an and are as at be by can for from if in into is it its not of on or that the then this to use when with you",
 );

@@ -69,6 +69,36 @@ export const wordingCases: CasesOf<ToolSubject> = {
       ],
     },
   },
+  "description-what": {
+    clean: [
+      ...[
+        "Returns the weather.",
+        "Quickly brews coffee.",
+        "Brews coffee.",
+        "Lubricate the lift.",
+        "A tool that tells the weather.",
+        "When it rains, closes the windows.",
+        "If a dialog is open, use this command to close it.",
+        "The assistant drafts letters.",
+        "Weather: looks it up by city.",
+        "The weather can be read by city.",
+      ].map((text) => described(text)),
+      described("Wetter der Stadt und der Umgebung."),
+      // What is too short is another rule's.
+      ...["Weather", "Weather tool", "The get weather"].map((text) => described(text)),
+      ...[undefined, 7, ""].map((description) => aChangedTool({ description })),
+    ],
+    violations: {
+      "says what a call does, with a verb": ["Weather forecast for a city.", "City list, most recent first"].map(
+        (text) => described(text),
+      ),
+      "says more than when to call it": [
+        "Use it when the user is cold.",
+        "When the sun is out.",
+        "Useful for trips. Do not use it for countries.",
+      ].map((text) => described(text)),
+    },
+  },
   "description-implementation": {
     clean: [
       ...saying("The user may GET some rest.", "It is 200 years old.", "See the Weather Service.", "Add a todo."),

@@ -6,9 +6,12 @@ import { isJsonObject, type Json, type JsonObject } from "../../../base/types/js
 import {
   collectTexts,
   getEnglishDescription,
+  getVerbKind,
   injectionPatterns,
+  listBaseForms,
   readText,
   saysWhenToUse,
+  splitSentences,
   takeFirst,
 } from "../language.ts";
 import { defineRules, parameterDepth, type RuleRow, type ToolSubject, type ToolsetSubject } from "../rule.ts";
@@ -210,7 +213,59 @@ export const purposeRules = defineRules<ToolSubject>(docs, [
       return !saysWhenToUse(own) && "The description does not say when to call the tool.";
     },
   },
+  {
+    id: "description-what",
+    severity: "info",
+    profile: "spec",
+    why: "From a label or from usage hints alone, a model cannot tell what a call does.",
+    at: ["description"],
+    fix: 'Start with it, verb first, such as "Returns the orders of a customer, newest first".',
+    find({ tool }) {
+      const text = getEnglishDescription(tool);
+      const isMissing = text !== undefined && !isBare(text, tool.name) && !splitSentences(text).some(saysWhat);
+      return isMissing && "The description does not say what the tool does.";
+    },
+  },
 ]);
+
+/** Whether a text has fewer than three words, or only those of the name, which description-too-short reports. */
+function isBare(text: string, name: unknown): boolean {
+  const words = new Set(splitName(text).filter((word) => !determiners.has(word)));
+  const named = new Set(splitName(readText(name)));
+  return words.size < 3 || [...words].every((word) => named.has(word));
+}
+
+const hint =
+  /^(?:(?:always |only |please )?(?:use|call|invoke|prefer)\b|do not|don't|never|useful|helpful|ideal|perfect|great\b)/i;
+const purpose = /\b(?:used?|call|invoke)(?: \w+){0,3} to (\w+)/i;
+const situation = /^(?:when|whenever|if|for|before|after|once|while)\b/i;
+const determiners = parseWords("a an the all any one some this your its up each every multiple several new");
+const prepositions = parseWords("of for in on at from with by about to and or");
+/** Words that may precede the verb of a sentence, in addition to a punctuation mark or an adverb. */
+const leads = parseWords(
+  "to and or then will can could may would should must that which it this these tool function you we i lets helps by for",
+  "is are be",
+);
+
+/** Whether a sentence says what the tool does, rather than when it is used or what it is called. */
+function saysWhat(sentence: string): boolean {
+  const to = purpose.exec(sentence)?.[1];
+  if (to !== undefined && isVerb(to.toLowerCase())) return true;
+  if (hint.test(sentence)) return false;
+  // "When the user asks, returns ...": what it does follows the comma.
+  const main = situation.test(sentence) ? (/[,:](.*)$/.exec(sentence)?.[1] ?? "") : sentence;
+  const words = main.toLowerCase().match(/[a-z][\w'-]*|[,:(\u2013\u2014]/g) ?? [];
+  return words.some((word, at) => {
+    const [before, next = ""] = [words[at - 1], words[at + 1]];
+    const leading = before === undefined || leads.has(before) || before.length === 1 || before.endsWith("ly");
+    if (leading && (isVerb(word) || (determiners.has(next) && /^\w{3,}$/.test(word) && !leads.has(word)))) return true;
+    // The third person of a known verb, or at the start: "The assistant drafts e-mails", "Brews coffee".
+    if (!/[a-z]{2,}[^us]s$/.test(word) || !/\w/.test(next) || prepositions.has(next)) return false;
+    return before === undefined || isVerb(word);
+  });
+}
+
+const isVerb = (word: string) => listBaseForms(word).some((base) => getVerbKind(base) !== undefined);
 
 /** A check of the hidden characters of one kind in every text of a tool. */
 function findHidden(kind: "message" | "stray") {

@@ -149,22 +149,29 @@ const listStarts = once(({ server, names, tool }: ToolSubject) => {
   const words = splitName(name);
   const starts = [words, splitName(name.slice(name.lastIndexOf(".") + 1))];
   const own = splitName(server);
-  // The words of the server's name, or a first word that several names share: the prefix of a service.
-  const isShared =
-    names.size > 2 && (countFirstWords(names).get(words[0] ?? "") ?? 0) >= Math.min(leastSharing, names.size);
-  const isPrefix = (at: number) => own[at] === words[at] || (at === 0 && isShared);
-  for (let at = 0; at < words.length - 1 && isPrefix(at); at++) starts.push(words.slice(at + 1));
+  for (let at = 0; at < Math.min(3, words.length - 1); at++) {
+    const sharing = countPrefixes(names).get(words.slice(0, at + 1).join(" ")) ?? 0;
+    // A list may have tools of several services, each with a first word as its prefix. Further words are only a prefix
+    // if all names share them; otherwise they name an object.
+    const isShared = names.size > 2 && sharing >= (at === 0 ? Math.min(leastSharing, names.size) : names.size);
+    if (!isShared && own[at] !== words[at]) break;
+    starts.push(words.slice(at + 1));
+  }
   return starts;
 });
 
 /** A first word that at least this many names share is the prefix of a service. */
 const leastSharing = 4;
 
-const countFirstWords = once((names: ToolSubject["names"]): ReadonlyMap<string, number> => {
+/** Counts the names of a list that begin with the same one, two or three words. */
+const countPrefixes = once((names: ToolSubject["names"]): ReadonlyMap<string, number> => {
   const counts = new Map<string, number>();
   for (const name of names) {
-    const [first = ""] = splitName(name);
-    counts.set(first, (counts.get(first) ?? 0) + 1);
+    const words = splitName(name);
+    for (let length = 1; length <= Math.min(3, words.length); length++) {
+      const prefix = words.slice(0, length).join(" ");
+      counts.set(prefix, (counts.get(prefix) ?? 0) + 1);
+    }
   }
   return counts;
 });
