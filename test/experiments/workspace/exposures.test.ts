@@ -62,7 +62,7 @@ describe("applyExposures", () => {
     ]).toMatchInlineSnapshot(`
       [
         "error: --exposure: "nmaes" is not an exposure.
-        Did you mean "names"? Use all, names, search, host, with commas between several.",
+        Did you mean "names"?",
         "error: plain is asked without a host, so no host shows it the tools.
         Use --exposure all or --exposure names, or a host such as -m claude-code.",
         "error: The API of plain has no tool search.

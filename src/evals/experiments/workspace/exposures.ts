@@ -1,7 +1,7 @@
 import { getExposure, type PlannedCase } from "../../asking/trials/plan.ts";
 import { once } from "../../base/collections.ts";
 import { nameRanker, type RankerName, rankerNames } from "../../base/search/rankers.ts";
-import { nearest } from "../../base/text/nearest.ts";
+import { didYouMean } from "../../base/text/nearest.ts";
 import { printProblem, usageError } from "../../base/types/errors.ts";
 import {
   allDefinitions,
@@ -48,12 +48,8 @@ export function parseExposures(text: string): ExposureKind[] {
   const kinds = words.map((word) => {
     const kind = exposureKinds.find((known) => known === word);
     if (kind) return kind;
-    const near = nearest(word, exposureKinds);
-    const meant = near === undefined ? "" : `Did you mean "${near}"? `;
-    throw usageError(
-      `--exposure: "${word}" is not an exposure.`,
-      `${meant}Use ${exposureKinds.join(", ")}, with commas between several.`,
-    );
+    const hint = `Use ${exposureKinds.join(", ")}, with commas between several.`;
+    throw usageError(`--exposure: "${word}" is not an exposure.`, didYouMean(word, exposureKinds, hint));
   });
   return [...new Set(kinds)];
 }
