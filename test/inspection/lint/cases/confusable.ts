@@ -43,18 +43,12 @@ export const tellingApartCases: CasesOf<ToolsetSubject> = {
     clean: [
       called("get_order", "get_orders", "find_order", "delete_order"),
       called("get", "fetch"),
-      called("create_label", "add_label"),
-      called("query_tables", "search_tables"),
+      called("get_order", "fetch_order"),
       called("v1_0", "v10", "支付_订单", "支付_退款"),
-      aToolsetSubject(named("get_order"), named("fetch_order", { description: "From the archive, unlike get_order." })),
-      aToolsetSubject(named("get_order"), named("fetch_order", { description: "Deprecated: use get_order." })),
+      aToolsetSubject(named("get_order"), named("getOrder", { description: "From the archive, unlike get_order." })),
+      aToolsetSubject(named("get_order"), named("getOrder", { description: "Deprecated: use get_order." })),
     ],
     violations: {
-      "no two names differ only in get and fetch, delete and remove or the like": [
-        called("get_order", "fetch_order"),
-        called("deleteFile", "remove_file"),
-        called("shop_find_order", "shop_search_order"),
-      ],
       "no two names differ only in case and separators": [
         called("pay.order", "pay_order"),
         called("payOrder", "PAY_ORDER"),

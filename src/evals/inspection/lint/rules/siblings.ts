@@ -174,21 +174,19 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
   },
   {
     id: "name-same-meaning",
-    why: "Of two tools whose names differ only in case, separators or verbs of one meaning, a model takes either.",
+    why: "Of two tools whose names differ only in case and separators, a model takes either.",
     fix: "Name each for what only it does, or merge the two tools.",
     *check({ tools }) {
       const first = new Map<string, { name: string; text: string }>();
       for (const [index, tool] of tools.entries()) {
         const name = readText(tool.name);
         const text = getPlainDescription(tool) ?? "";
-        const meaning = nameMeaning(name);
-        if (meaning === "") continue;
-        const other = getOrAdd(first, meaning, () => ({ name, text }));
+        const words = joinWords(name);
+        if (words === "") continue;
+        const other = getOrAdd(first, words, () => ({ name, text }));
         const isToldApart = text.includes(other.name) || other.text.includes(name);
         if (other.name === name || isToldApart || /\bdeprecated\b/i.test(text)) continue;
-        const isSpelling = joinWords(other.name) === joinWords(name);
-        const what = isSpelling ? "case and separators" : "a verb of the same meaning";
-        const message = `The names ${quote(other.name)} and ${quote(name)} differ only in ${what}.`;
+        const message = `The names ${quote(other.name)} and ${quote(name)} differ only in case and separators.`;
         yield { at: [index, "name"], message };
       }
     },
@@ -197,19 +195,6 @@ export const alikeRules = defineRules<ToolsetSubject>(docs, [
 
 const callsTool = (text: string, title: string) =>
   [`'${title}'`, `"${title}"`, `\`${title}\``, `${title} tool`].some((form) => text.includes(form));
-
-/** Verbs that mean the same for any object, unlike add and create for a label, or query and search for a table. */
-const sameVerbs = ["get fetch retrieve", "find search lookup", "update edit modify", "delete remove"].map((all) =>
-  parseWords(all),
-);
-
-/** The words of a name, the verb replaced by its group of verbs with the same meaning; empty without words. */
-function nameMeaning(name: string): string {
-  const words = splitName(name);
-  const groups = words.map((word) => sameVerbs.findIndex((verbs) => verbs.has(word)));
-  const at = groups.findIndex((group) => group >= 0);
-  return (at < 0 || words.length < 2 ? words : words.toSpliced(at, 1, `(${groups[at]})`)).join(" ");
-}
 
 const similarVerbs = [
   "get list find search fetch query lookup retrieve show view open",
