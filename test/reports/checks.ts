@@ -40,7 +40,7 @@ export function checkOf(given: Partial<ComparedCheck> & Pick<ComparedCheck, "kin
     canFall: { pass: 3, selection: 3 },
     ...{ suite: { down: 2, up: 1, p: 0.5, level: 0.00416, rate: "pass", hasFallen: false }, flagged: [], rose: [] },
     ...{ suspects: [], flips: [], missing: null, reach: 60, advice: null, modelDrift: null, grew: [] },
-    ...{ changes: [exact], calls: { base: 24, head: 24, ahead: 0, copies: 0, missing: 0 }, notes: [], exitCode: 0 },
+    ...{ changes: [exact], calls: { base: 24, head: 24, copies: 0, missing: 0 }, notes: [], exitCode: 0 },
     ...given,
   };
 }
@@ -83,7 +83,7 @@ const regressed = runOf(
         suite: { down: 9, up: 1, p: 0.0107, level: 0.00624, rate: "pass", hasFallen: false },
         flagged: [readHead],
         suspects: [readOne],
-        missing: { base: 1, head: 1, recovered: { base: 0, head: 2 }, worst: -0.16, best: -0.1 },
+        missing: { base: 1, head: 1, recovered: { base: 0, head: 2 } },
         grew: [
           {
             ...{ expected: "read_text_file", picked: "read_multiple_files" },
@@ -98,7 +98,7 @@ const regressed = runOf(
           exact,
           simultaneous,
         ],
-        calls: { base: 43, head: 45, ahead: 14, copies: 2, missing: 5 },
+        calls: { base: 43, head: 45, copies: 2, missing: 5 },
         families: 2,
         modelDrift: { accepted: passedOf(58, 60), now: passedOf(30, 36), direction: "down", p: 0.004 },
         notes: ["Added (not compared): weather"],
@@ -202,7 +202,7 @@ const lost = checkedRun(
   checkOf({
     kind: "inconclusive",
     because: "missing",
-    missing: { base: 0, head: 6, recovered: { base: 0, head: 0 }, worst: -0.25, best: 0 },
+    missing: { base: 0, head: 6, recovered: { base: 0, head: 0 } },
     exitCode: 3,
   }),
 );
@@ -214,7 +214,7 @@ const stopped = checkedRun(
       net: null,
       suite: null,
       reach: null,
-      calls: { base: 9, head: 8, ahead: 0, copies: 0, missing: 0 },
+      calls: { base: 9, head: 8, copies: 0, missing: 0 },
       exitCode: 3,
     },
   }),
@@ -287,7 +287,7 @@ const certain = checkedRun(
     ...{ look: 1, looks: 1, trials: 1 },
     net: { change: -1 / 3, interval: [-0.79, 0.36], standardError: 0.3, z: 1.76, cases: 3 },
     flips: [{ case: "read-head", down: 1, up: 0, pairs: 1 }],
-    ...{ reach: null, calls: { base: 3, head: 3, ahead: 0, copies: 0, missing: 0 } },
+    ...{ reach: null, calls: { base: 3, head: 3, copies: 0, missing: 0 } },
   }),
   { model: "lexical", note: "a retrieval baseline, not a language model", failOn: ["regressed"], failed: [] },
 );

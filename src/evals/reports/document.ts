@@ -40,12 +40,11 @@ export type Item = {
   command?: string;
 };
 
-/** A changed text: added without `before`, removed without `after`. `beside`: cases that changed with it. */
+/** A changed text: added without `before`, removed without `after`. */
 export type TextChange = {
   label: string;
   before?: string | undefined;
   after?: string | undefined;
-  beside?: readonly string[];
 };
 
 /** A rate (0 to 1) with its 95% interval. */

@@ -48,7 +48,7 @@ it("shows a placebo as edits of the list of today", () => {
   const moved = { base: passedOf(3, 20), head: passedOf(17, 20), p: 0.00001 };
   const placebo = checkOf({
     ...{ kind: "changed", method: "placebo", trials: 20, cap: 20, net: null, selection: null },
-    ...{ suite: null, calls: { base: 60, head: 60, ahead: 0, copies: 0, missing: 0 } },
+    ...{ suite: null, calls: { base: 60, head: 60, copies: 0, missing: 0 } },
     rose: [{ case: "read-head", ...moved }],
     changes: [
       { label: "read: description", class: "description only", before: "Reads one file.", after: "Reads a file." },

@@ -76,10 +76,6 @@ const lostSchema = z
     z.object({
       case: z.string(),
       reason: z.string(),
-      likely: z
-        .array(z.object({ tool: z.string(), now: z.string() }))
-        .optional()
-        .describe("expected tools that were probably renamed"),
     }),
   )
   .describe("cases that are not comparable, because no trial of them can be asked with the tools as they are now");
@@ -101,7 +97,6 @@ export const checkPlanSchema = z.discriminatedUnion("kind", [
       run: z.string(),
       acceptedAt: z.string(),
       commit: z.string().optional(),
-      repliedBy: z.string().optional().describe("the model that its replies name"),
     }),
     cases: z
       .array(
@@ -237,9 +232,9 @@ export const comparedSchema = z.object({
     )
     .describe("of a changed verdict: pairs that are better in base, and in head"),
   missing: armCounts
-    .extend({ recovered: armCounts, worst: z.number(), best: z.number() })
+    .extend({ recovered: armCounts })
     .nullable()
-    .describe("trials without an answer, and the net change if they had all gone against or for head"),
+    .describe("trials without an answer, and those that were missing at first"),
   resent: armCounts
     .extend({ isCounted: z.boolean().describe("whether they count both ways: many, or more with one list") })
     .optional()
@@ -270,7 +265,6 @@ export const comparedSchema = z.object({
     .describe("confusion pairs that got more frequent; passed counts the confusions"),
   changes: z.array(toolChangeSchema).describe("what changed in the list"),
   calls: armCounts.extend({
-    ahead: count.describe("trials beyond the deciding look, of cases that looked worse or to name all that changed"),
     copies: count.describe("replies that were seen before, dropped"),
     missing: count.describe("requests without an answer"),
   }),

@@ -4,24 +4,17 @@ import { countOrders, getExposure, type PlannedCase } from "../../asking/trials/
 import type { PlanEnd } from "../../asking/trials/runPlan.ts";
 import { defined } from "../../base/collections.ts";
 import { noTrials } from "../../base/stats/counts.ts";
-import {
-  type Baseline,
-  type CheckPlan,
-  type ComparePlan,
-  type LostCases,
-  toComparedRun,
-} from "../../base/types/check.ts";
+import { type Baseline, type CheckPlan, type ComparePlan, toComparedRun } from "../../base/types/check.ts";
 import type { DriftPlan } from "../../base/types/drift.ts";
 import { isLocalModel } from "../../base/types/endpoint.ts";
 import { printProblem, usageError } from "../../base/types/errors.ts";
 import type { Io } from "../../base/types/io.ts";
-import { canonicalJson, type JsonObject, jsonSchema } from "../../base/types/json.ts";
+import { canonicalJson, jsonSchema } from "../../base/types/json.ts";
 import { isSameModel, type Model } from "../../base/types/model.ts";
 import type { RunManifest, RunSummary } from "../../base/types/run.ts";
-import { asksModel, listCaseCalls, type Suite } from "../../base/types/suite.ts";
+import { asksModel, type Suite } from "../../base/types/suite.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import { baselineFile, readBaseline, readSuiteBaselines, withPlacebo, writeBaseline } from "../../records/baseline.ts";
-import { findLikelyName, indexByName } from "../../servers/changes/names.ts";
 import { comparability, describeRun } from "../design/comparable.ts";
 import { defaultTrials, mostTrials } from "../design/statistics.ts";
 import type { PlannedChecks } from "../pipeline/manifest.ts";
@@ -112,15 +105,10 @@ export async function planChecks(
   for (const plan of compared) plan.families = Math.max(1, tested.length);
   const watched = [...plans.values()].flat().flatMap((plan) => (plan.kind === "unchanged" && plan.drift) || []);
   for (const drift of watched) drift.families = watched.length;
-  if (options.nightly && watched.length === 0 && compared.length > 0)
+  if (options.nightly && watched.length === 0)
     warn(
-      "--nightly: the tools are no longer those of the baseline, so they are checked, and no night is added.",
-      "Accept a new baseline; later nights are compared with it.",
-    );
-  else if (options.nightly && watched.length === 0)
-    warn(
-      "--nightly: there is nothing to watch, because no model can drift or no run can be compared.",
-      "See the report.",
+      "--nightly: no night is added, because the tools are no longer those of the baseline, or no model can drift.",
+      "See the report. Later nights are compared with a new baseline.",
     );
   return { plans, toolsets };
 }
@@ -190,7 +178,9 @@ async function planCheck(
     const accepted = baseline.cases.find(({ id }) => same.has(id) && id === planned.case.id);
     return { planned, hash, tools: baseline.toolsets[hash ?? ""] ?? [], accepted };
   });
-  const lost = all.flatMap(({ planned, tools }) => (planned.unavailable ? [findLost(planned, tools)] : []));
+  const lost = all.flatMap(({ planned: { case: one, unavailable } }) =>
+    unavailable ? [{ case: one.id, reason: unavailable.message.replace(`Case "${one.id}": `, "") }] : [],
+  );
   if (lost.length > 0 && lost.length === all.length)
     return { kind: "not comparable", model: model.id, reasons: explainLost(lost) };
   const asked = all.filter(({ planned }) => !planned.unavailable);
@@ -245,7 +235,7 @@ async function planCheck(
       file,
       run: baseline.run,
       acceptedAt: baseline.acceptedAt,
-      ...defined({ commit: baseline.git?.commit, repliedBy: baseline.model.repliedBy }),
+      ...defined({ commit: baseline.git?.commit }),
     },
     cases: comparable.map(({ planned: { case: one, toolset }, hash = "", tools, accepted }) => {
       const wordings = one.paraphrases?.length ?? 1;
@@ -282,17 +272,6 @@ function describeShown(tools: readonly OfferedTool[], model: Model): string {
     return canonicalJson(jsonSchema.parse(isAsked ? request : tool));
   });
   return shown.toSorted().join("\n");
-}
-
-function findLost({ case: one, toolset, unavailable }: PlannedCase, before: readonly OfferedTool[]): LostCases[number] {
-  const [then, now] = [before, toolset.tools].map((tools) => indexByName(tools as readonly JsonObject[]));
-  const gone = listCaseCalls(one).flatMap(({ tools }) => tools.filter((name) => then?.has(name) && !now?.has(name)));
-  const likely = [...new Set(gone)].flatMap((tool) => {
-    const name = then && now && findLikelyName(tool, then, now);
-    return name === undefined ? [] : [{ tool, now: name }];
-  });
-  const reason = (unavailable?.message ?? "").replace(`Case "${one.id}": `, "");
-  return { case: one.id, reason, ...(likely.length > 0 && { likely }) };
 }
 
 /** Providers keep no prompts that are shorter than this. */

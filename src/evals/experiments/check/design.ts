@@ -461,13 +461,12 @@ class PlayedCheck {
     const { cases, margin, families, trials: cap } = this.#setup;
     const suspects = this.#cases.filter((one) => !one.hasFallen && isSignificant(one.test.p, shownAt));
     const resent = this.#countResent();
-    const asked = this.#cases.map((one) => one.asked);
     return {
       method: "pairs",
       look,
       looks: looks.length,
       trials,
-      tested: Math.min(...asked),
+      tested: Math.min(...this.#cases.map((one) => one.asked)),
       cap,
       margin,
       families,
@@ -480,7 +479,7 @@ class PlayedCheck {
       missing: missingAnswers(tallies),
       ...(resent && { resent }),
       reach: this.#setup.withReach === false ? null : simulateReach(tallies, this.#plan, look, this.#setup.seed),
-      calls: countCalls(this.#record, cases, trials, asked),
+      calls: countCalls(this.#record, cases),
     };
   }
 }

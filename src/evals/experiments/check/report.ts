@@ -19,7 +19,6 @@ import {
   integer,
   level,
   money,
-  points,
   pointsWithInterval,
   probability,
   pValue,
@@ -27,7 +26,6 @@ import {
   share,
 } from "../../reports/format.ts";
 import {
-  changeText,
   checkHeadline,
   checkNext,
   checkReason,
@@ -79,7 +77,7 @@ export function checkBlocks(
     ...changedCases("Cases that look worse, possibly by chance (passed/answered)", check.suspects, exhausted, arms),
     ...flippedCases(check, arms),
     ...grownConfusions(check.grew, arms),
-    ...changedTools(check, suite.cases),
+    ...(isPlacebo(check) ? [] : changedTools(check, suite.cases)),
     facts(...checkFacts(check), ["Spent on the suite", money(suite.totals.costUsd)]),
     text(...listNotes(check)),
   ];
@@ -130,54 +128,16 @@ const maxWordings = 20;
 
 const namedTools = (label: string): readonly string[] => label.match(/(?:skill:)?[\w-]+/g) ?? [];
 
-/** The cases whose result changed, with the tools they expect: `read-notes: 10/10 -> 2/10`. */
-function listMoved({ flagged, rose, suspects, flips }: ComparedCheck, cases: readonly CaseSummary[]) {
+/** The changes between the lists, those of tools that a dropped case expects or a grown confusion names first. */
+function changedTools({ grew, flagged, flips, changes }: ComparedCheck, cases: readonly CaseSummary[]): Block[] {
   const dropped = new Set([...flagged, ...flips].map((one) => one.case));
-  const rates = [...flagged, ...rose, ...suspects];
-  return cases.flatMap(({ id, expected }) => {
-    const [rate, flip] = [rates.find((one) => one.case === id), flips.find((one) => one.case === id)];
-    const text = rate
-      ? changeText(rate)
-      : flip && `better only before ${flip.down}, only now ${flip.up} of ${flip.pairs}`;
-    if (text === undefined) return [];
-    return [{ text: `${id}: ${text}`, expected: namedTools(expected), isDropped: dropped.has(id) }];
-  });
-}
-
-/**
- * Changes of tools that a dropped case expects or a grown confusion names come first, the others collapsed. If none is
- * named, all come first. Each change lists the cases that expect its tool and whose result changed.
- */
-function changedTools(check: ComparedCheck, cases: readonly CaseSummary[]): Block[] {
-  const { grew } = check;
-  const isOfPlacebo: boolean = isPlacebo(check);
-  // The baseline of a placebo is the edited list.
-  const changes = isOfPlacebo
-    ? check.changes.map((change) => ({ ...change, before: change.after, after: change.before }))
-    : check.changes;
-  const moved = listMoved(check, cases);
   const named = new Set([
-    ...moved.flatMap(({ expected, isDropped }) => (isDropped ? expected : [])),
+    ...cases.flatMap(({ id, expected }) => (dropped.has(id) ? namedTools(expected) : [])),
     ...grew.flatMap(({ expected, picked }) => [...namedTools(expected), ...namedTools(picked)]),
   ]);
-  const findTool = ({ label }: { label: string }) => /^(?:skill:)?[\w-]+/.exec(label)?.[0] ?? "";
-  const isInvolved = (change: { label: string }) => named.has(findTool(change));
-  const first = changes.filter(isInvolved);
-  const sorted = [...first, ...changes.filter((change) => !isInvolved(change))].map((change, at): TextChange => {
-    const beside = moved.filter(({ expected }) => expected.includes(findTool(change))).map(({ text: one }) => one);
-    return { ...toTextChange(change, at), ...(beside.length > 0 && { beside }) };
-  });
-  const involved = first.length > 0 ? first.length : sorted.length;
-  const others = sorted.slice(involved);
-  return section(isOfPlacebo ? "Edits" : "Changes in the tool list", [
-    diff(sorted.slice(0, involved), 6),
-    {
-      kind: "details",
-      title: `${count(others.length, "change")} in tools that are not involved`,
-      blocks: [diff(others)],
-      brief: true,
-    },
-  ]);
+  const isInvolved = ({ label }: { label: string }) => named.has(/^(?:skill:)?[\w-]+/.exec(label)?.[0] ?? "");
+  const sorted = [...changes.filter(isInvolved), ...changes.filter((change) => !isInvolved(change))];
+  return section("Changes in the tool list", [diff(sorted.map(toTextChange), 6)]);
 }
 
 function toTextChange(
@@ -189,28 +149,13 @@ function toTextChange(
   return at < maxWordings ? { label: full, ...(before && { before }), ...(after && { after }) } : { label: full };
 }
 
-/** The verdict and its evidence as plain lines, for forms without layout. */
-export function checkLines(check: CheckSummary, max: number, followUp: FollowUp = {}): string[] {
-  const headline = checkHeadline(check);
-  if (!isCompared(check))
-    return [headline, checkNext(check, followUp), ...listNotes(check)].filter((line) => line !== "");
-  return [
-    `${headline} · ${checkReason(check)}`,
-    checkNext(check, followUp),
-    netSentence(check),
-    ...check.flagged.slice(0, max).map((one) => `Dropped: ${one.case}: ${changeText(one)}`),
-    ...check.rose.slice(0, max).map((one) => `Rose: ${one.case}: ${changeText(one)}`),
-    ...check.flips
-      .slice(0, max)
-      .map((one) => `Differs: ${one.case}: only before ${one.down}, only now ${one.up} of ${one.pairs}`),
-    ...check.grew.slice(0, max).map((one) => {
-      const what = one.acceptable ? "Substituted more often" : "Confused more often";
-      return `${what}: ${one.expected} -> ${one.picked}: ${share(one.base)} -> ${share(one.head)}`;
-    }),
-    ...check.changes.slice(0, max).map(({ label }) => `Changed: ${label}`),
-    ...checkFacts(check).map((fact) => fact.join(": ")),
-    ...listNotes(check),
-  ].filter((line) => line !== "");
+/** The verdict as plain lines, for forms without layout. */
+export function checkLines(check: CheckSummary, followUp: FollowUp = {}): string[] {
+  const next = checkNext(check, followUp);
+  const said = isCompared(check)
+    ? [`${checkHeadline(check)} · ${checkReason(check)}`, next, netSentence(check)]
+    : [checkHeadline(check), next];
+  return [...said, ...listNotes(check)].filter((line) => line !== "");
 }
 
 function listNotes(check: CheckSummary): string[] {
@@ -273,11 +218,10 @@ function reachText(reach: number | null): string {
   return `of a single case, 8 of 10 such checks catch a loss of ${reach} pp`;
 }
 
-function missingText({ base, head, recovered, worst, best }: NonNullable<ComparedCheck["missing"]>): string {
+function missingText({ base, head, recovered }: NonNullable<ComparedCheck["missing"]>): string {
   const again = recovered.base + recovered.head;
   const came = again > 0 ? `; ${integer(again)} came when asked again` : "";
-  const range = base + head > 0 ? `; net change ${points(worst)} at worst, ${points(best)} at best` : "";
-  return `${integer(base)} baseline, ${integer(head)} now${came}${range}`;
+  return `${integer(base)} baseline, ${integer(head)} now${came}`;
 }
 
 /** The baseline's own tools, then and now: a difference means that the model changed. No verdict depends on it. */
@@ -290,10 +234,9 @@ function bankText({ modelDrift }: ComparedCheck): string | undefined {
   return `${counts}: the model passes ${way} often with the same tools than when the baseline was accepted (${pValue(p)})`;
 }
 
-function callsText({ base, head, ahead, copies, missing }: ComparedCheck["calls"], method: string): string | undefined {
+function callsText({ base, head, copies, missing }: ComparedCheck["calls"], method: string): string | undefined {
   if (base + head === 0 || method === "records" || method === "unpaired-records") return undefined;
   const extra = [
-    ahead > 0 ? `${integer(ahead)} of them beyond the deciding analysis` : "",
     copies > 0 ? `${count(copies, "repeated reply")} dropped` : "",
     missing > 0 ? `${integer(missing)} without an answer` : "",
   ].filter((part) => part !== "");

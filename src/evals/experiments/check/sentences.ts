@@ -1,5 +1,4 @@
 import { groupBy } from "../../base/collections.ts";
-import { rate } from "../../base/stats/counts.ts";
 import type { CheckSummary, ComparedCheck, LostCases, NamedCase, PlaceboResult } from "../../base/types/check.ts";
 import { count, integer, pointsWithInterval, ratio, size, some } from "../../reports/format.ts";
 import { mostTrials } from "../design/statistics.ts";
@@ -125,9 +124,7 @@ function wordingsText({ flagged, method }: ComparedCheck): string {
 function inSomeText({ suspects }: ComparedCheck): string {
   const texts = suspects.flatMap(({ case: id, inSome, wordings = [] }) => {
     if (!inSome) return [];
-    const [worst] = wordings.toSorted((a, b) => rate(b.base) - rate(b.head) - (rate(a.base) - rate(a.head)));
-    const counts = worst ? ` (the worst: ${ratio(worst.base)} before, ${ratio(worst.head)} now)` : "";
-    return ` ${id} fell in some of its ${count(wordings.length, "paraphrase")} only${counts}.`;
+    return ` ${id} fell in some of its ${count(wordings.length, "paraphrase")} only.`;
   });
   return texts.join("");
 }
@@ -136,9 +133,6 @@ const nameWithCounts = (one: NamedCase) => {
   const { base, head } = readCounts(one);
   return `${one.case} (${one.selected ? "tool selected " : ""}${ratio(base)} before, ${ratio(head)} now)`;
 };
-
-const words = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
-const spell = (n: number) => words[n] ?? integer(n);
 
 function othersText(check: ComparedCheck): string {
   const { cases, flagged, rose, method, tested } = check;
@@ -150,7 +144,7 @@ function othersText(check: ComparedCheck): string {
     suspects.length === 0 ? "" : ` ${some(suspects.map(nameWithCounts))} ${verb} worse too, which may be chance.`;
   const looks = `${inSomeText(check)}${chance}`;
   if (others === 0) return `${gained}${looks}`;
-  const who = others === 1 ? "other case" : `other ${spell(others)}`;
+  const who = others === 1 ? "other case" : `other ${integer(others)}`;
   if (method !== "pairs") return `${gained}${looks} No fall is shown in the ${who}.`;
   return `${gained}${looks} The ${who} did not look worse in ${count(tested, "trial")}, and ${others === 1 ? "was" : "were"} not tested further.`;
 }
@@ -316,9 +310,6 @@ export function explainLost(lost: LostCases): string[] {
 }
 
 function groupLost(lost: LostCases): { ids: string[]; cause: string }[] {
-  const causes = groupBy(lost, ({ reason, likely = [] }) => {
-    const names = likely.map(({ tool, now }) => ` The likely new name of "${tool}" is "${now}".`);
-    return `${reason}${names.join("")}`;
-  });
+  const causes = groupBy(lost, ({ reason }) => reason);
   return [...causes].map(([cause, own]) => ({ cause, ids: own.map((one) => one.case) }));
 }

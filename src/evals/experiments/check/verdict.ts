@@ -56,7 +56,6 @@ export class Check {
   readonly #facts: CheckFacts;
   readonly #growth = new ConfusionGrowth("base", "head");
   readonly #covered: ReadonlySet<string>;
-  readonly #repliedBy = new Set<string>();
   /** What the design says of the trials so far, once it was asked. */
   #step: Step<CheckVerdict> | undefined;
 
@@ -72,7 +71,6 @@ export class Check {
     this.#step = undefined;
     addTrial(this.record, trial);
     this.#growth.add(trial);
-    for (const { model } of trial.turns) if (model !== undefined) this.#repliedBy.add(model);
   }
 
   covers(id: string): boolean {
@@ -80,7 +78,7 @@ export class Check {
   }
 
   summary(): CheckSummary {
-    const notes = [...this.#plan.notes, ...this.#describeAlias()];
+    const { notes } = this.#plan;
     if (this.#plan.cases.length === 0) return notComparable([], notes);
     this.#step ??= nextStep(createDesign(setUpCheck(this.#plan, this.#facts)), this.record);
     const step = this.#step;
@@ -96,16 +94,6 @@ export class Check {
       notes,
       failOn: this.#facts.failOn,
     });
-  }
-
-  /** Set if the alias stands for another model than at the baseline. The verdict holds, because both lists are tested now. */
-  #describeAlias(): string[] {
-    const { repliedBy: before } = this.#plan.baseline;
-    const now = [...this.#repliedBy].sort().join(", ");
-    if (before === undefined || now === "" || now === before) return [];
-    return [
-      `The model behind ${this.#plan.model} is another one: ${before} replied for the baseline, ${now} replies now`,
-    ];
   }
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Answer, isGraded, mostMissing, type Observation, type TrialRecord } from "../../asking/trials/design.ts";
 import { sumOf } from "../../base/collections.ts";
-import { type Counts, rate } from "../../base/stats/counts.ts";
+import type { Counts } from "../../base/stats/counts.ts";
 import { normalCdf, normalQuantile } from "../../base/stats/distributions.ts";
 import type { ComparedCheck, NamedCase } from "../../base/types/check.ts";
 import { canonicalJson } from "../../base/types/json.ts";
@@ -335,45 +335,29 @@ export function describeSuite(
 }
 
 /**
- * What is missing by arm, what was missing at first, and the net change if it had gone against head (what base lacks
- * passed, what head lacks failed) and for head. Null when nothing is missing.
+ * What is missing by arm, and what was missing at first. Null when nothing is missing.
  */
 export function missingAnswers(tallies: readonly PairTally[]): Figures["missing"] {
-  const missing = { base: 0, head: 0, recovered: { base: 0, head: 0 }, worst: 0, best: 0 };
+  const missing = { base: 0, head: 0, recovered: { base: 0, head: 0 } };
   for (const tally of tallies) {
     for (const arm of pairArms) {
       missing[arm] += tally.missing[arm];
       missing.recovered[arm] += tally.missingAtFirst[arm] - tally.missing[arm];
     }
-    const [base, head] = pairArms.map((arm) => countRate(tally.ways[0][arm], "pass"));
-    if (!base?.trials || !head?.trials) continue;
-    missing.worst += (rate(head) - (base.passed + tally.missing.base) / base.trials) / tallies.length;
-    missing.best += ((head.passed + tally.missing.head) / head.trials - rate(base)) / tallies.length;
   }
   const { base, head, recovered } = missing;
   return base + head + recovered.base + recovered.head === 0 ? null : missing;
 }
 
-/**
- * What was paid for in both arms. `deciding`: the pairs of a case that decided; what exceeds them, up to the pairs that were
- * `asked` for by case, ran ahead. None did when not given.
- */
-export function countCalls(
-  record: TrialRecord,
-  cases: readonly string[],
-  deciding = Number.POSITIVE_INFINITY,
-  asked: readonly number[] = [],
-): Figures["calls"] {
-  const calls = { base: 0, head: 0, ahead: 0, copies: 0, missing: 0 };
-  for (const [i, id] of cases.entries()) {
+/** What was paid for in both arms. */
+export function countCalls(record: TrialRecord, cases: readonly string[]): Figures["calls"] {
+  const calls = { base: 0, head: 0, copies: 0, missing: 0 };
+  for (const id of cases) {
     for (const arm of pairArms) {
       const paid = record.paid(id, arm);
       calls[arm] += paid.calls;
       calls.copies += paid.copies;
       calls.missing += paid.missing;
-      const answers = record.answers(id, arm);
-      const to = Math.min(answers.length, asked[i] ?? answers.length);
-      for (let t = deciding; t < to; t++) if (answers[t] !== undefined) calls.ahead++;
     }
   }
   return calls;

@@ -29,10 +29,9 @@ function isRemark({ nightly, verdict }: DriftSummary): boolean {
 /** The verdict as lines of text; none for a remark. */
 export function driftLines(drift: DriftSummary): string[] {
   if (isRemark(drift)) return [];
-  const figures = listFacts(drift).map((fact) => fact.join(": "));
   const changes = describeChanges(drift);
   const next = `Next: ${driftNext(drift)}`;
-  return [`${driftHeadline(drift)}. ${driftReason(drift)}`, next, ...(changes ? [changes] : []), ...figures];
+  return [`${driftHeadline(drift)}. ${driftReason(drift)}`, next, ...(changes ? [changes] : [])];
 }
 
 /** The lead of a nightly report of one suite: the verdict, what differs tonight, what to do. */

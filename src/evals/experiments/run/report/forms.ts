@@ -125,7 +125,7 @@ function checkVerdicts({ verdict, cases }: SuiteSummary, followUp: FollowUp): Ve
   const worst = "flagged" in verdict ? verdict.flagged[0]?.case : undefined;
   const open = kind === "regressed" ? "warning" : "notice";
   const level = exitCode === exitCodes.failed ? "failed" : exitCode === exitCodes.passed ? open : "error";
-  const lines = checkLines(verdict, 100, followUp);
+  const lines = checkLines(verdict, followUp);
   return [{ name: "regression check", level, kind, lines, location: findLocation(cases, worst) }];
 }
 
