@@ -39,7 +39,7 @@ export function checkOf(given: Partial<ComparedCheck> & Pick<ComparedCheck, "kin
     selection: { change: 0, interval: [-0.06, 0.06], standardError: 0.0255, z: 2.353, cases: 3 },
     canFall: { pass: 3, selection: 3 },
     ...{ suite: { down: 2, up: 1, p: 0.5, level: 0.00416, rate: "pass", hasFallen: false }, flagged: [], rose: [] },
-    ...{ suspects: [], flips: [], missing: null, reach: 60, advice: null, modelDrift: null, grew: [] },
+    ...{ suspects: [], flips: [], missing: null, reach: 60, advice: null, grew: [] },
     ...{ changes: [exact], calls: { base: 24, head: 24, copies: 0, missing: 0 }, notes: [], exitCode: 0 },
     ...given,
   };
@@ -100,7 +100,6 @@ const regressed = runOf(
         ],
         calls: { base: 43, head: 45, copies: 2, missing: 5 },
         families: 2,
-        modelDrift: { accepted: passedOf(58, 60), now: passedOf(30, 36), direction: "down", p: 0.004 },
         notes: ["Added (not compared): weather"],
         exitCode: 1,
       }),

@@ -211,24 +211,21 @@ describe("the check of a run", () => {
   describe("with a tool that is no longer listed under its name", () => {
     const renamed = (name: string) => toolList().map((tool) => (tool.name === "read" ? { ...tool, name } : tool));
 
-    it("names its case as not comparable, with the likely new name, beside the verdict on the others", async () => {
+    it("names its case as not comparable, beside the verdict on the others", async () => {
       const { check, write } = await accepted();
       // Also where the wording was changed with the name.
       for (const tools of [renamed("fetch"), renamed("read_file").map((one) => ({ ...one, description: "A file." }))]) {
         write("tools.json", tools);
         const { code, summary } = await check();
         expect(code).toBe(3);
-        const now = tools[0]?.name;
         expect(summary.suites[0].verdict).toMatchObject({
           kind: "no-regression",
           reason: expect.stringContaining("The compared cases pass"),
-          lost: [{ case: "read", reason: 'expected tool "read" is not listed.', likely: [{ tool: "read", now }] }],
+          lost: [{ case: "read", reason: 'expected tool "read" is not listed.' }],
         });
       }
       const { io } = await check({ json: false });
-      expect(io.printed().replace(/\s+/g, " ")).toContain(
-        'NOT COMPARABLE read: expected tool "read" is not listed. The likely new name of "read" is "read_file".',
-      );
+      expect(io.printed().replace(/\s+/g, " ")).toContain('NOT COMPARABLE read: expected tool "read" is not listed.');
     });
 
     it("reports a suite of that case alone, and refuses one that was never accepted", async () => {
@@ -240,7 +237,7 @@ describe("the check of a run", () => {
       expect(code).toBe(3);
       expect(summary.suites[0].verdict).toMatchObject({
         kind: "not-comparable",
-        reasons: ['expected tool "read" is not listed. The likely new name of "read" is "read_file".'],
+        reasons: ['expected tool "read" is not listed.'],
       });
       for (const given of [{ baselines: "none" }, { check: "off" as const }])
         await expect(check(given)).rejects.toThrow('Case "read": expected tool "read" is not listed.');

@@ -5,7 +5,7 @@ import type { CheckVerdict } from "../../../src/evals/experiments/design/observe
 
 /** Expects that the summary of a verdict fits the schema of records, with nothing left over. */
 export function expectRecordable(verdict: CheckVerdict): void {
-  const summary = summarizeCheck(verdict, { grew: [], changes: [], notes: [], modelDrift: null, failOn: [] });
+  const summary = summarizeCheck(verdict, { grew: [], changes: [], notes: [], failOn: [] });
   expect(comparedSchema.parse(summary)).toEqual(summary);
 }
 

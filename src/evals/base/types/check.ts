@@ -210,10 +210,6 @@ export const comparedSchema = z.object({
     })
     .nullable()
     .describe("the sign test over the pairs that differ in a rate: better in base, and better in head"),
-  orders: z
-    .object({ count, effect: z.number().describe("by how much what they do to one list alone widens the variance") })
-    .optional()
-    .describe("the tool orders that the pairs shared"),
   flagged: z.array(namedCaseSchema).describe("cases that dropped, worst first"),
   rose: z.array(namedCaseSchema),
   suspects: z.array(namedCaseSchema).describe("cases that look worse, possibly by chance"),
@@ -248,10 +244,6 @@ export const comparedSchema = z.object({
     .object({ likely: count, safe: count, atLeast: z.boolean() })
     .nullable()
     .describe("further trials per case and arm until a verdict is as likely as not, and 8 times in 10"),
-  modelDrift: z
-    .object({ accepted: countsSchema, now: countsSchema, direction: z.enum(["down", "up"]).nullable(), p: z.number() })
-    .nullable()
-    .describe("the baseline's own list, when it was accepted and now; direction null: no difference shown"),
   grew: z
     .array(
       z.object({

@@ -82,8 +82,8 @@ type Look = {
   trials: number;
   tallies: readonly PairTally[];
   suite: SuiteJudgment;
-  /** Tool orders in use, those that exist, and the larger design effect of both rates. */
-  orders: { count: number; exist: number; effect: number };
+  /** Tool orders in use, and those that exist. */
+  orders: { count: number; exist: number };
   level: number;
   hasFallen: boolean;
 };
@@ -286,7 +286,7 @@ class PlayedCheck {
     });
     const effects = { pass: pass?.effect ?? 1, selection: selection?.effect ?? 1 };
     const suite = judgeSuite(tallies, this.#setup.margin, this.#plan.z, { effects });
-    const orders = { count: pass?.orders ?? 0, exist, effect: Math.max(effects.pass, effects.selection) };
+    const orders = { count: pass?.orders ?? 0, exist };
     // The level a K/T spends little on the early looks.
     const level = (this.#plan.suiteLevel * trials) / this.#setup.trials;
     const isShown = trials >= this.#plan.least && isSignificant(suite.p, level);
@@ -440,7 +440,7 @@ class PlayedCheck {
     const trials = Math.max(...tallies.map(({ ways }) => ways[0].pairs));
     const suite = judgeSuite(tallies, this.#setup.margin, this.#plan.z);
     const level = exhaustedLevel / this.#setup.families;
-    const orders = { count: trials, exist: trials, effect: 1 };
+    const orders = { count: trials, exist: trials };
     const now = { look: 1, trials, tallies, suite, orders, level, hasFallen: isSignificant(suite.p, level) };
     const calls = countCalls(this.#record, this.#setup.cases);
     const figures: Figures = {
@@ -450,13 +450,12 @@ class PlayedCheck {
       reach: null,
       suspects: [],
       calls,
-      orders: undefined,
       ...(!this.#setup.alwaysAlike && { repeats }),
     };
     return decideExhausted(tallies, level, figures);
   }
 
-  #figures({ look, trials, tallies, suite, orders, level, hasFallen }: Look): Figures {
+  #figures({ look, trials, tallies, suite, level, hasFallen }: Look): Figures {
     const { looks, z } = this.#plan;
     const { cases, margin, families, trials: cap } = this.#setup;
     const suspects = this.#cases.filter((one) => !one.hasFallen && isSignificant(one.test.p, shownAt));
@@ -472,7 +471,6 @@ class PlayedCheck {
       families,
       cases: cases.length,
       ...describeSuite(suite, z, { level, hasFallen }),
-      ...(this.#schedule.isShared && { orders: { count: orders.count, effect: orders.effect } }),
       suspects: suspects
         .map((one) => ({ ...one.describe(one.test), ...(this.#isShown(one) && { inSome: true as const }) }))
         .toSorted((a, b) => a.p - b.p),

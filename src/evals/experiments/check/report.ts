@@ -164,7 +164,7 @@ function listNotes(check: CheckSummary): string[] {
 
 /** The statistics of a check under their textbook names, and its trials. */
 export function checkFacts(check: ComparedCheck): [string, string][] {
-  const { suite, families, reach, method, calls, missing, selection, dependence, orders, placebo, resent } = check;
+  const { suite, families, reach, method, calls, missing, selection, dependence, placebo, resent } = check;
   const exhausted = isExhausted(check);
   const each = Number((5 / families).toPrecision(2));
   const shared = `5% for the whole run, shared by ${count(families, "check")} (${each}% each)`;
@@ -172,7 +172,6 @@ export function checkFacts(check: ComparedCheck): [string, string][] {
   return knownFacts([
     ["Decided", decisionText(check)],
     ["Sign test of the suite", exhausted || !suite ? undefined : signTest(suite, method)],
-    ["Tool orders", orders && !exhausted ? ordersText(orders) : undefined],
     ["Tool selection", selection && !exhausted ? selectionText(selection) : undefined],
     ["Consecutive answers", dependence && `correlated (${dependence.correlation.toFixed(2)}), so they count in blocks`],
     ["Reach", check.kind === "inconclusive" && check.because !== "stopped" ? reachText(reach) : undefined],
@@ -180,14 +179,8 @@ export function checkFacts(check: ComparedCheck): [string, string][] {
     ["Answered after an error", resent && `${integer(resent.base)} baseline, ${integer(resent.head)} now${bothWays}`],
     ["Harmless edits", placebo && `${placeboText(placebo)} (run ${placebo.run})`],
     ["Missing answers", missing ? missingText(missing) : undefined],
-    ["Baseline's tools", bankText(check)],
     ["Trials of the check", callsText(calls, method)],
   ]);
-}
-
-function ordersText({ count: all, effect }: NonNullable<ComparedCheck["orders"]>): string {
-  const differs = effect >= 1.5 ? `; the change differs between them (design effect ${effect.toFixed(1)})` : "";
-  return `${integer(all)}, which cases share${differs}`;
 }
 
 function selectionText({ change, interval, cases }: NonNullable<ComparedCheck["net"]>): string {
@@ -222,16 +215,6 @@ function missingText({ base, head, recovered }: NonNullable<ComparedCheck["missi
   const again = recovered.base + recovered.head;
   const came = again > 0 ? `; ${integer(again)} came when asked again` : "";
   return `${integer(base)} baseline, ${integer(head)} now${came}`;
-}
-
-/** The baseline's own tools, then and now: a difference means that the model changed. No verdict depends on it. */
-function bankText({ modelDrift }: ComparedCheck): string | undefined {
-  if (!modelDrift) return undefined;
-  const { accepted, now, direction, p } = modelDrift;
-  const counts = `${share(accepted)} when accepted, ${share(now)} now`;
-  if (direction === null) return `${counts}: as when the baseline was accepted`;
-  const way = direction === "down" ? "less" : "more";
-  return `${counts}: the model passes ${way} often with the same tools than when the baseline was accepted (${pValue(p)})`;
 }
 
 function callsText({ base, head, copies, missing }: ComparedCheck["calls"], method: string): string | undefined {

@@ -1,7 +1,5 @@
-import { countPasses, type Design, nextStep, type Step, TrialRecord } from "../../asking/trials/design.ts";
+import { type Design, nextStep, type Step, TrialRecord } from "../../asking/trials/design.ts";
 import { defined } from "../../base/collections.ts";
-import { pool, swapArms } from "../../base/stats/counts.ts";
-import { cochranMantelHaenszel, isSignificant } from "../../base/stats/hypothesisTests.ts";
 import type { CheckPlan, CheckSummary, ComparedCheck, ComparePlan, Gate } from "../../base/types/check.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
 import type { Trial } from "../../base/types/trial.ts";
@@ -83,13 +81,10 @@ export class Check {
     this.#step ??= nextStep(createDesign(setUpCheck(this.#plan, this.#facts)), this.record);
     const step = this.#step;
     const verdict = step.kind === "decided" ? step.verdict : describeStopped(this.#plan, step.look, this.record);
-    const isExhausted = verdict.method === "exhausted";
     const { of, lost, placebo } = this.#plan;
     return summarizeCheck(verdict, {
       grew: this.#growth.pairs(),
       changes: collectChanges(this.#plan, this.#facts),
-      // Repeated requests of a deterministic model are no further trials.
-      modelDrift: compareWithBank(this.#plan, this.record, isExhausted ? verdict.trials : undefined),
       ...defined({ of, lost, placebo }),
       notes,
       failOn: this.#facts.failOn,
@@ -154,26 +149,6 @@ export function settledCheck(plan: Exclude<CheckPlan, ComparePlan>): CheckSummar
   return plan.kind === "unchanged"
     ? { kind: "unchanged", notes: plan.notes, exitCode: toExitCode({ undecided: false }) }
     : notComparable(plan.reasons, []);
-}
-
-const driftLevel = 0.005;
-
-/**
- * The baseline's own list, when it was accepted and now: what differs is the model, not the wording. The exact
- * Cochran-Mantel-Haenszel test over cases, at .005 in each direction: only the cases that a check asked longest have many
- * trials, and those looked worse. Information alone: no verdict and no exit code depends on it.
- * `counted`: how many trials of a case count; all by default.
- */
-function compareWithBank({ cases }: ComparePlan, record: TrialRecord, counted?: number): ComparedCheck["modelDrift"] {
-  const both = cases.flatMap(({ id, bank }) => {
-    const now = countPasses(record, id, "base", 1, counted);
-    return bank.trials > 0 && now.trials > 0 ? [{ base: bank, head: now }] : [];
-  });
-  if (both.length === 0) return null;
-  const total = (arm: "base" | "head") => pool(both.map((one) => one[arm]));
-  const [down, up] = [cochranMantelHaenszel(both), cochranMantelHaenszel(both.map(swapArms))];
-  const direction = isSignificant(down, driftLevel) ? "down" : isSignificant(up, driftLevel) ? "up" : null;
-  return { accepted: total("base"), now: total("head"), direction, p: Math.min(1, 2 * Math.min(down, up)) };
 }
 
 /** The changes between the lists of the compared cases, each once, with what each does to those who call the tool. */

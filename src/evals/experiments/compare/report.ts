@@ -97,7 +97,6 @@ export function compareSides(
     grew,
     changes: collectChanges(base, head, cases, involved),
     notes,
-    modelDrift: null,
     failOn: ["regressed"],
   });
   const scored = comparable(

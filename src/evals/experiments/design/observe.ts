@@ -51,7 +51,7 @@ export function hashAnswer({ turns }: Trial): string {
 }
 
 /** What is recorded of a check beside its verdict. */
-export type CheckContext = Pick<ComparedCheck, "grew" | "changes" | "modelDrift" | "of" | "lost" | "placebo" | "notes">;
+export type CheckContext = Pick<ComparedCheck, "grew" | "changes" | "of" | "lost" | "placebo" | "notes">;
 type Context = keyof CheckContext | "headline" | "reason" | "next" | "exitCode";
 
 /**
