@@ -259,7 +259,6 @@ const drifted = runOf(
           threshold: 20,
           margin: 0.1,
           net: { change: -0.028, lower: -0.081, upper: 0.011, nights: 12, joined: 0, trials: 108 },
-          setAside: [],
           alarms: [],
         },
       },

@@ -58,7 +58,6 @@ export function createBaseline(
     },
     host: manifest.host,
     exposure: model.exposures?.[0] ?? allDefinitions,
-    ...(manifest.flags.batch === true && { batch: true as const }),
     harness: manifest.harness,
     node: manifest.node,
     acceptedAt: acceptedAt.toISOString(),

@@ -68,10 +68,6 @@ it("shows a placebo as edits of the list of today", () => {
     ──────────────────────────────────
     read-head  3/20    17/20     <.001
 
-    Edits
-      read: description
-        Reads [-a-]{+one+} file.
-
     Trials of the check: 60 baseline, 60 now
     Spent on the suite: $0.41
     "
@@ -163,8 +159,7 @@ describe("changes", () => {
 
   it("of tools that a dropped case expects come first", () => {
     expect(labels({ flagged: [{ case: "one", ...counts, p: 0 }] })).toEqual([
-      ["read: description", "read.path: description"],
-      ["move_file: title", '"a b": new tool'],
+      ["read: description", "read.path: description", "move_file: title", '"a b": new tool'],
     ]);
   });
 

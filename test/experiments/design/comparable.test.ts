@@ -25,13 +25,6 @@ describe("comparability", () => {
     });
   });
 
-  it("compares requests in batches with single ones, and notes it", () => {
-    const note =
-      "Requests are sent in batches now, and were sent one by one before: the same model is assumed behind both";
-    expect(comparability(run(), run({ batch: true }))).toMatchObject({ kind: "comparable", notes: [note] });
-    expect(comparability(run({ batch: true }), run({ batch: true }))).toMatchObject({ notes: [] });
-  });
-
   it("says so when no case is left", () => {
     expect(comparability(run(), run({ cases: [] }))).toMatchObject({
       kind: "comparable",
@@ -71,20 +64,6 @@ describe("comparability", () => {
       notes: ["Another base URL is asked now (https://b/, before https://a/): the same model is assumed behind both"],
     });
     expect(comparability(before, settings({ maxTokens: 11 })).kind).toBe("not comparable");
-  });
-
-  it("refuses verdicts by another rule on arguments, but not where both lists are asked again", () => {
-    const settings = (more: JsonObject) => run({ settings: { leastShare: 0.3, ...more } });
-    const [before, now] = [settings({}), settings({ judged: "tools alone" })];
-    const compared = comparability(before, now);
-    expect(compared).toMatchObject({
-      kind: "not comparable",
-      reasons: [
-        expect.stringMatching(/^The arguments that .* makes up were judged in the first, and are not in the second\./),
-      ],
-    });
-    expect(comparability(before, now, { areAskedAnew: true }).kind).toBe("comparable");
-    expect(comparability(now, now).kind).toBe("comparable");
   });
 
   it("takes a minor version below 1.0 for a major one, and names other settings", () => {

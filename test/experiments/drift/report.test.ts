@@ -15,7 +15,7 @@ const night = (day: number) => `2026-03-${String(day).padStart(2, "0")}T04-00-07
 
 const figures = {
   ...{ nights: 31, score: 1.234, threshold: 20, margin: 0.1 },
-  ...{ net: { change: 0.012, lower: -0.041, upper: 0.06, nights: 28, joined: 0, trials: 840 }, setAside: [] },
+  ...{ net: { change: 0.012, lower: -0.041, upper: 0.06, nights: 28, joined: 0, trials: 840 } },
   alarms: [],
 };
 const alarm: Alarm = {

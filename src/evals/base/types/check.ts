@@ -31,7 +31,6 @@ export const baselineSchema = z.strictObject({
   }),
   host: z.string().describe("how tool names were shown"),
   exposure: exposureSchema.optional().describe("how tools were shown; absent: all definitions"),
-  batch: z.literal(true).optional().describe("its requests were sent in batches"),
   harness: z.string().describe("version of tool-evals"),
   node: z.string().optional(),
   acceptedAt: z.string().describe("ISO 8601"),
@@ -57,11 +56,11 @@ export type Baseline = z.infer<typeof baselineSchema>;
 
 /** What decides whether a baseline can be compared with a run, as the comparison takes it. */
 export function toComparedRun(baseline: Baseline) {
-  const { suite, model, host, harness, cases, batch } = baseline;
+  const { suite, model, host, harness, cases } = baseline;
   const exposure = nameExposure(baseline.exposure ?? allDefinitions);
   const { id, repliedBy, settings } = model;
   const named = { model: id, ...(repliedBy !== undefined && { repliedBy }) };
-  return { suite, ...named, settings, host, exposure, batch, harness, cases };
+  return { suite, ...named, settings, host, exposure, harness, cases };
 }
 
 const count = z.number().int();

@@ -40,9 +40,6 @@ const figures = {
     })
     .nullable()
     .describe("the mean change between the baseline and the last nights, with one-sided 95 % limits"),
-  setAside: z
-    .array(z.string())
-    .describe("nights that are not counted, since more than 5 % of their trials are missing"),
   alarms: z.array(alarmSchema),
 };
 

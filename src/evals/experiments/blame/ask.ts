@@ -174,7 +174,7 @@ function makeList(arm: string, suspect: Suspect | undefined) {
 /** The cases to explain, worst first. Throws EvalsError with all reasons if they can no longer be repeated. */
 function findSuspects(question: BlameQuestion, { cases, model }: ExperimentWorkspace): Suspect[] {
   const live = new Map(cases.map((planned) => [planned.case.id, planned]));
-  const compared = comparability(question.identity, describeRun(cases, model, question), { areAskedAnew: true });
+  const compared = comparability(question.identity, describeRun(cases, model, question));
   if (compared.kind === "not comparable") throw refusal(question, compared.reasons);
   const wanted = question.wanted ?? compared.cases;
   const unfit = wanted.filter((id) => !compared.cases.includes(id));

@@ -164,7 +164,7 @@ async function planCheck(
   const now = describeRun(cases, model, options);
   // A baseline under another suite name was found by its cases, so compare as if the name were the same.
   const then = { ...toComparedRun(baseline), suite: now.suite };
-  const compared = comparability(then, now, { areAskedAnew: true, withChanged: true });
+  const compared = comparability(then, now, { withChanged: true });
   if (compared.kind === "not comparable") return { kind: "not comparable", model: model.id, reasons: compared.reasons };
   const { notes } = compared;
   if (baseline.suite !== now.suite)

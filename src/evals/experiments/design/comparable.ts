@@ -14,24 +14,18 @@ export type ComparedRun = {
   host: string;
   /** How tools were shown (see `nameExposure`). */
   exposure: string;
-  batch?: boolean | undefined;
   harness: string;
   cases: readonly { id: string; hash: string }[];
 };
 
 /** Describes everything that decides whether these cases on this model can be compared with a baseline. */
-export function describeRun(
-  cases: readonly PlannedCase[],
-  model: Model,
-  { host, batch }: { host: string; batch?: boolean | undefined },
-): ComparedRun {
+export function describeRun(cases: readonly PlannedCase[], model: Model, { host }: { host: string }): ComparedRun {
   return {
     suite: cases[0]?.suite.name ?? "",
     model: model.id,
     settings: model.settings,
     host,
     exposure: nameExposure(getExposure(model)),
-    batch,
     harness: version,
     cases: cases.map(({ case: { id, hash } }) => ({ id, hash })),
   };
@@ -44,20 +38,15 @@ export type Comparability =
 
 /**
  * The cases that can be compared between then (a baseline or an earlier run) and now, or every reason why none can.
- * `areAskedAnew`: the earlier tools are tested and graded again, so that the earlier results do not matter.
  * `withChanged`: cases that were added or reworded since are asked anew, too. Settings are compared only if both are known.
  */
 export function comparability(
   then: ComparedRun,
   now: ComparedRun,
-  { areAskedAnew = false, withChanged = false }: { areAskedAnew?: boolean; withChanged?: boolean } = {},
+  { withChanged = false }: { withChanged?: boolean } = {},
 ): Comparability {
   const [was, is] = then.settings && now.settings ? [then.settings, now.settings] : [{}, {}];
-  const isJudged = !areAskedAnew && isSameModel({ id: then.model }, { id: now.model });
-  const reasons = [
-    ...findDifferences({ ...then, settings: was }, { ...now, settings: is }),
-    ...(isJudged ? describeJudged(now.model, was, is) : []),
-  ];
+  const reasons = findDifferences({ ...then, settings: was }, { ...now, settings: is });
   if (reasons.length > 0) return { kind: "not comparable", reasons };
   const before = new Map(then.cases.map(({ id, hash }) => [id, hash]));
   const after = new Set(now.cases.map(({ id }) => id));
@@ -82,40 +71,21 @@ export function comparability(
         all.length > 0 ? [`${what} (not compared): ${all.join(", ")}`] : [],
       ),
       ...describeUrls(was, is),
-      ...describeBatches(then, now),
     ],
   };
 }
 
 /** Settings that affect how a model is reached, not what it answers. */
 const reaching = new Set(["baseUrl", "retries", "timeoutMs"]);
-const judging = "judged";
 
 /** The settings that can change an answer, as one canonical text. */
 function readDeciding(settings: JsonObject): string {
-  return canonicalJson(
-    Object.fromEntries(Object.entries(settings).filter(([key]) => !reaching.has(key) && key !== judging)),
-  );
-}
-
-/** Results from before and after a model's arguments stopped being judged cannot be compared, because the rules differ. */
-function describeJudged(model: string, { [judging]: before }: JsonObject, { [judging]: after }: JsonObject): string[] {
-  if (before === after) return [];
-  const [judges, ignores] = before === undefined ? ["the first", "the second"] : ["the second", "the first"];
-  return [
-    `The arguments that ${model} makes up were judged in ${judges}, and are not in ${ignores}. Run it again, or accept a new baseline.`,
-  ];
+  return canonicalJson(Object.fromEntries(Object.entries(settings).filter(([key]) => !reaching.has(key))));
 }
 
 function describeUrls({ baseUrl: before }: JsonObject, { baseUrl: after }: JsonObject): string[] {
   if (typeof before !== "string" || typeof after !== "string" || before === after) return [];
   return [`Another base URL is asked now (${after}, before ${before}): the same model is assumed behind both`];
-}
-
-function describeBatches({ batch: before = false }: ComparedRun, { batch: now = false }: ComparedRun): string[] {
-  if (before === now) return [];
-  const [was, is] = before ? ["in batches", "one by one"] : ["one by one", "in batches"];
-  return [`Requests are sent ${is} now, and were sent ${was} before: the same model is assumed behind both`];
 }
 
 type Known = ComparedRun & { settings: JsonObject };

@@ -55,9 +55,8 @@ export class DriftMonitor {
   readonly #bankNights: number;
   readonly #options: Required<DriftOptions>;
   readonly #threshold: number;
-  /** The ids of the nights that count, and of those that were set aside. */
+  /** The ids of the nights that count. */
   #nights: string[] = [];
-  readonly #setAside: string[] = [];
   readonly #alarms: Alarm[] = [];
   /** The alarm that was not withdrawn, as numbers of nights. */
   #open: { alarm: Alarm; since: number; night: number } | undefined;
@@ -75,10 +74,7 @@ export class DriftMonitor {
   /** `missing`: the share of unanswered trials; above 5 % the night is set aside, and the answer is false. */
   startNight(night: string, passes: ReadonlyMap<string, Counts>, missing = 0): boolean {
     this.#back = undefined;
-    if (missing > mostMissing) {
-      this.#setAside.push(night);
-      return false;
-    }
+    if (missing > mostMissing) return false;
     this.#nights.push(night);
     for (const one of this.#cases.values()) one.score = undefined;
     for (const [id, { passed, trials }] of passes) {
@@ -137,7 +133,6 @@ export class DriftMonitor {
       threshold: this.#threshold,
       margin,
       net,
-      setAside: [...this.#setAside],
       alarms: this.#alarms.map((alarm) => ({ ...alarm })),
     };
     if (this.#open) return { kind: "drifted", alarm: { ...this.#open.alarm }, ...shared };

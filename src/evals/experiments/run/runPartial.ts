@@ -49,7 +49,7 @@ type FindRecord = (suite: Suite, model: Model) => AcceptedRecord | undefined;
 /** Reads the accepted baselines as records. Ignores one that a run cannot be compared with, with a warning. */
 async function readAccepted(
   { suites, models, cases }: Workspace,
-  { baselines, host, batch }: Pick<RunOptions, "baselines" | "host" | "batch">,
+  { baselines, host }: Pick<RunOptions, "baselines" | "host">,
   io: Pick<Io, "cwd" | "err">,
 ): Promise<FindRecord> {
   const found: { suite: Suite; model: Model; record: AcceptedRecord }[] = [];
@@ -62,8 +62,7 @@ async function readAccepted(
       if (!accepted) continue;
       const compared = comparability(
         { ...toComparedRun(accepted.baseline), suite: suite.name },
-        describeRun(own, model, { host, batch }),
-        { areAskedAnew: true },
+        describeRun(own, model, { host }),
       );
       if (compared.kind === "comparable") found.push({ suite, model, record: accepted.baseline });
       else {

@@ -236,9 +236,7 @@ export async function findBank(
   const baseline = await readBaseline(baselineFile(resolve(io.cwd, baselines), suite.name, model.id));
   const none = { bank: {}, placebo: null };
   if (!baseline || model.deterministic) return none;
-  const compared = comparability(toComparedRun(baseline), describeRun(cases, model, { host: options.host }), {
-    areAskedAnew: true,
-  });
+  const compared = comparability(toComparedRun(baseline), describeRun(cases, model, { host: options.host }));
   if (compared.kind === "not comparable") return none;
   const lists = new Map(cases.map((planned) => [planned.case.id, planned.toolset.hash]));
   const usable = baseline.cases.filter(
