@@ -451,12 +451,6 @@ export const skills: RunSummary = runOf(
             ...{ precision: share(5, 6), recall: share(5, 5) },
           },
         ],
-        loaded: [
-          { expected: "(avoid skill:release-notes)", loaded: "commit-message", n: 4 },
-          { expected: "(avoid skill:release-notes)", loaded: "release-notes", n: 1 },
-          { expected: "skill:release-notes", loaded: "release-notes", n: 5 },
-          { expected: "skill:release-notes", loaded: null, n: 0 },
-        ],
       },
     ],
     judge: { model: "anthropic:claude-opus-5-5" },

@@ -1,5 +1,4 @@
 import { setMaxListeners } from "node:events";
-import { groupBy } from "../../base/collections.ts";
 import { messageOf } from "../../base/types/errors.ts";
 import {
   type AskedModel,
@@ -306,7 +305,7 @@ export class BatchQueue {
     }
     if (absent && !fault) for (const id of wanted.keys()) if (!results.has(id)) results.set(id, { kind: absent });
     await this.options.ledger.release([...wanted.values()].filter(({ id }) => results.get(id)?.kind === "canceled"));
-    if (!this.#stop.aborted) this.options.report(`Batch ${batch} ended: ${describeResults(results.values())}.`);
+    if (!this.#stop.aborted) this.options.report(`Batch ${batch} ended: ${count(results.size, "result")}.`);
     for (const [id, result] of results) {
       await this.#waitForCapacity(wanted.get(id)?.cell ?? "");
       if (this.#stop.aborted) throw new Stopped(stoppedByUser);
@@ -394,10 +393,3 @@ const isFault = (value: object | string): value is Fault =>
 
 /** Such a trial is missing rather than broken: a resumed run asks it. */
 const notAsked = (message: string): Broken => ({ kind: "broken", stage: "cancelled", message, again: true });
-
-function describeResults(results: Iterable<BatchResult>): string {
-  const words = { reply: "answered", errored: "with an error", expired: "expired", canceled: "canceled" };
-  const groups = groupBy(results, ({ kind }) => kind);
-  const parts = Object.entries(words).map(([kind, word]) => `${groups.get(kind)?.length ?? 0} ${word}`);
-  return parts.filter((part) => !part.startsWith("0 ")).join(", ") || "no results";
-}

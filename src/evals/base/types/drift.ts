@@ -119,7 +119,6 @@ const changesSchema = z.object({
     .object({ before: z.number(), after: z.number() })
     .nullable()
     .describe("mean pass rate of the cases of the baseline, when it was accepted and tonight"),
-  notInBaseline: z.array(z.string()).describe("cases that are new or were changed since the baseline"),
 });
 export type NightChanges = z.infer<typeof changesSchema>;
 

@@ -221,9 +221,6 @@ const skillsSummarySchema = z.object({
       recall: shareSchema.describe("of the trials that wanted it, those that loaded it"),
     }),
   ),
-  loaded: z
-    .array(z.object({ expected: z.string(), loaded: z.string().nullable(), n: integer }))
-    .describe("what was loaded for what was expected; null: nothing"),
 });
 export type SkillsSummary = z.infer<typeof skillsSummarySchema>;
 

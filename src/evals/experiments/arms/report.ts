@@ -108,7 +108,7 @@ export function armsBlocks({ arms: all = [] }: SuiteSummary): Block[] {
       ),
       ...compared.flatMap((one) => (one.discovery ? lossBlocks(one.discovery, ` with ${one.name}`) : [])),
       behaviorsTable(summary),
-      text(explain(axis, arms, first)),
+      text(explain(axis, arms)),
     ]);
   });
 }
@@ -152,17 +152,12 @@ function nextStep(axis: ArmAxis, compared: readonly Compared[]): string | undefi
   return undefined;
 }
 
-function explain(axis: ArmAxis, arms: readonly ArmSummary[], first: ArmSummary): string {
-  const chosen = "Chosen: an expected tool was called.";
-  const gate = (name: string) => `The cases and the gate below are those of ${name}.`;
-  if (axis === "skill")
-    return "Without the skill, the same cases are asked without it; whether it was loaded does not count. The cases and the gate below are those with the skill.";
-  if (axis === "distractors")
-    return `Tools are added in a fixed order, so a longer list contains the shorter ones. ${chosen} ${gate(first.name)}`;
-  if (axis === "surface")
-    return `All tools of a surface: ${describeExposure(first.exposure)}. ${chosen} ${gate(first.name)}`;
+/** What the columns mean, and which arm the rest of the report is about. */
+function explain(axis: ArmAxis, arms: readonly ArmSummary[]): string {
   const kinds = arms.map(({ exposure }) => `${exposure.kind}: ${describeExposure(exposure)}`).join("; ");
-  return `${kinds}. ${chosen} Found: by a search. ${gate(first.exposure.kind)}`;
+  const shown = axis === "exposure" ? `${kinds}. Found: by a search. ` : "";
+  const { name = "" } = arms.find(({ arm }) => arm === "head") ?? {};
+  return `${shown}Chosen: an expected tool was called. The cases and the gate below are those of ${name}.`;
 }
 
 function tokensText({ tokensPerRequest: tokens }: ArmSummary, { tokensPerRequest: first }: ArmSummary): string {

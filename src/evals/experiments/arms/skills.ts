@@ -1,11 +1,9 @@
 import { getOrAdd } from "../../base/collections.ts";
-import { byCodeUnit } from "../../base/text/text.ts";
 import type { AboutSkills, RunSummary, SkillsSummary } from "../../base/types/run.ts";
 import type { Trial } from "../../base/types/trial.ts";
 import { type Block, makeColumns, section, table, text } from "../../reports/document.ts";
 import { integer, percent, range } from "../../reports/format.ts";
 import { estimate } from "../results/figures.ts";
-import { Ranking } from "../results/tally.ts";
 
 type Counts = { truePositives: number; falsePositives: number; falseNegatives: number; trueNegatives: number };
 
@@ -17,7 +15,6 @@ type Counts = { truePositives: number; falsePositives: number; falseNegatives: n
 export class SkillTally {
   readonly #counts = new Map<string, Counts>();
   readonly #named = new Set<string>();
-  readonly #loaded = new Ranking<{ expected: string; loaded: string | null }>();
 
   add({ verdict }: Trial, about: AboutSkills, offered: readonly string[]): void {
     if (!verdict?.skills || verdict.grade === "not-gradable") return;
@@ -27,13 +24,11 @@ export class SkillTally {
     for (const name of wanted) this.#of(name)[fired.has(name) ? "truePositives" : "falseNegatives"]++;
     for (const name of unwanted) this.#of(name)[fired.has(name) ? "falsePositives" : "trueNegatives"]++;
     for (const name of [...wanted, ...(about.unwanted === "others" ? [] : unwanted)]) this.#named.add(name);
-    for (const loaded of fired.size > 0 ? fired : [null]) this.#loaded.add({ expected: verdict.expected, loaded });
   }
 
   summary(model: string): SkillsSummary | undefined {
     const shown = [...this.#counts].filter(([name, counts]) => this.#named.has(name) || counts.falsePositives > 0);
     if (shown.length === 0) return undefined;
-    const loaded = this.#loaded.ranked().sort((a, b) => byCodeUnit(a.expected, b.expected));
     const skills = shown
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, counts]) => ({
@@ -42,7 +37,7 @@ export class SkillTally {
         precision: estimateShare(counts.truePositives, counts.falsePositives),
         recall: estimateShare(counts.truePositives, counts.falseNegatives),
       }));
-    return { model, skills, loaded };
+    return { model, skills };
   }
 
   #of(name: string): Counts {
@@ -59,25 +54,20 @@ function estimateShare(right: number, wrong: number): Share {
 
 /** How well the skills of a run are triggered, by model. */
 export function triggerBlocks({ skills = [] }: RunSummary): Block[] {
-  return skills.flatMap(({ model, skills: all, loaded }) => {
+  return skills.flatMap(({ model, skills: all }) => {
     const rows = all.map((one) => [
       one.name,
       ...[one.truePositives, one.falsePositives, one.falseNegatives, one.trueNegatives].map(integer),
       shareText(one.precision),
       shareText(one.recall),
     ]);
-    const picked = loaded.map(({ expected, loaded: name, n }) => [expected, name ?? "(none)", integer(n)]);
     const rates = ["TP", "FP", "FN", "TN", "precision (95% CI)", "recall (95% CI)"];
-    const pairs = makeColumns(["name", "expected", "loaded"], ["figure", "trials"]);
     const explanation =
       "Precision: of the trials that loaded the skill, those that should have. Recall: of the trials that should have loaded it, those that did.";
-    return [
-      ...section(`Skill triggering · ${model}`, [
-        table("skill", makeColumns(["name", "skill"], ["figure", ...rates]), rows),
-        text(explanation),
-      ]),
-      ...section("Skills that were loaded", [table("pair", pairs, picked)]),
-    ];
+    return section(`Skill triggering · ${model}`, [
+      table("skill", makeColumns(["name", "skill"], ["figure", ...rates]), rows),
+      text(explanation),
+    ]);
   });
 }
 

@@ -42,7 +42,7 @@ export function driftLead(drift: DriftSummary): string[] {
 
 function describeChanges({ changes, verdict }: DriftSummary): string | undefined {
   if (!changes) return undefined;
-  const { night, cases, same, mean, notInBaseline } = changes;
+  const { night, cases, same, mean } = changes;
   const moved = cases.map((one) => `${one.case} ${ratio(one.before)} -> ${ratio(one.after)}`);
   const rest = same > 0 ? `; ${count(same, "case")} as before` : "";
   const sinceNight =
@@ -53,7 +53,6 @@ function describeChanges({ changes, verdict }: DriftSummary): string | undefined
   const sinceBaseline = [
     ...(mean ? [`mean pass rate ${percent(mean.before)} -> ${percent(mean.after)}`] : []),
     drifted.length > 0 ? `${some(drifted)} drifted` : "no case drifted",
-    ...(notInBaseline.length > 0 ? [`${count(notInBaseline.length, "case")} new or changed`] : []),
   ];
   return `${sinceNight} Since the baseline: ${sinceBaseline.join("; ")}.`;
 }

@@ -42,7 +42,7 @@ export class DriftWatch {
       baseline: { run, acceptedAt },
       uncounted: typeof found === "string" ? found : null,
       tonight: passes ? formatNight(night, passes, renamed) : null,
-      ...(passes && { changes: findChanges(before, passes, Object.keys(renamed)) }),
+      ...(passes && { changes: findChanges(before, passes) }),
       verdict: replayNights(history, options).verdict(),
     };
   }
@@ -53,7 +53,7 @@ export class DriftWatch {
   }
 }
 
-function findChanges({ nights, bank }: DriftHistory, tonight: NightPasses, notInBaseline: string[]): NightChanges {
+function findChanges({ nights, bank }: DriftHistory, tonight: NightPasses): NightChanges {
   const last = nights.at(-1);
   const graded = [...tonight].flatMap(([id, counts]) => {
     const after = sumNight(counts);
@@ -75,7 +75,6 @@ function findChanges({ nights, bank }: DriftHistory, tonight: NightPasses, notIn
     cases: changed.map(({ case: id, before, after }) => ({ case: id, before, after })),
     same: both.length - changed.length,
     mean: kept.length === 0 ? null : { before: meanOf("before"), after: meanOf("after") },
-    notInBaseline: notInBaseline.filter((id) => tonight.has(id)),
   };
 }
 
