@@ -83,11 +83,6 @@ export function checkReason(check: ComparedCheck): string {
 /** The counts of the rate that changed: passes, or selections of the right tool. */
 export const readCounts = (one: NamedCase) => one.selected ?? one;
 
-export const changeText = (one: NamedCase) => {
-  const { base, head } = readCounts(one);
-  return `${ratio(base)} -> ${ratio(head)}${one.selected ? " (tool selection)" : ""}`;
-};
-
 function casesDropped(check: ComparedCheck): string {
   const { flagged, method } = check;
   const who = method === "records" || method === "unpaired-records" ? "What changed" : "Your change";

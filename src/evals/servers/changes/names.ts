@@ -1,5 +1,4 @@
 import { groupBy } from "../../base/collections.ts";
-import { nearest } from "../../base/text/nearest.ts";
 import { isJsonObject, type Json, type JsonObject, sameJson } from "../../base/types/json.ts";
 import { instructionsEntryName } from "../../base/types/tool.ts";
 
@@ -56,15 +55,6 @@ export function findRenamedTools(before: ToolsByName, after: ToolsByName): Map<s
     return new Map(sorted.map(([name, tool]): [string, Json] => [name, findDeprecation(tool) ? {} : body(tool)]));
   };
   return findRenamed(bodies(before), bodies(after));
-}
-
-/**
- * The likely new name of a tool that is no longer listed: that of the same tool under another name, or else the nearest
- * name among the added tools.
- */
-export function findLikelyName(name: string, before: ToolsByName, after: ToolsByName): string | undefined {
-  const added = [...after.keys()].filter((one) => !before.has(one) && !isInstructions(one));
-  return findRenamedTools(before, after).get(name) ?? nearest(name, added);
 }
 
 /** Limits how many values with the same description are compared, so that the time stays linear. */
