@@ -87,7 +87,7 @@ describe("the run record", () => {
   it("refuses lines without a checksum", async () => {
     await createRun(out, aManifest("c"));
     appendFileSync(join(dir, "trials.jsonl"), `${JSON.stringify(aTrial("c", 1))}\n`);
-    const compaction = compactJournal(dir, "run-1", { keep: () => true, onKept: () => {} });
+    const compaction = compactJournal(dir, "run-1", { isOwn: true, keep: () => true, onKept: () => {} });
     await expect(compaction).rejects.toThrow("was edited: checksum mismatch");
   });
 
@@ -114,7 +114,7 @@ describe("the run record", () => {
     const { outcome: _, ...edited } = aTrial("c", 2);
     await record(aTrial("c", 1), edited as Trial);
     const keep = (trial: Trial) => trial.outcome.kind === "answered";
-    await expect(compactJournal(dir, "run-1", { keep, onKept: () => {} })).rejects.toThrow(
+    await expect(compactJournal(dir, "run-1", { isOwn: true, keep, onKept: () => {} })).rejects.toThrow(
       `${join(dir, "trials.jsonl")}:2: error: Not a run record of this version:`,
     );
   });

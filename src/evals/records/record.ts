@@ -161,18 +161,18 @@ export async function* readTrials(dir: string, run: string): AsyncGenerator<Tria
 }
 
 /** Parses each line on demand: short-lived trials cost less garbage collection. */
-function* parseLines(texts: readonly string[], check: LineCheck, file: string, line: number) {
-  for (const text of texts) yield parseLine(text.endsWith("\r") ? text.slice(0, -1) : text, check, file, ++line);
+function* parseLines(texts: readonly string[], readers: LineReaders, file: string, line: number) {
+  for (const text of texts) yield parseLine(text.endsWith("\r") ? text.slice(0, -1) : text, readers, file, ++line);
 }
 
 type JournalLine = { trial: Trial; seq: unknown };
 
 /** Yields some hundred lines at a time: awaiting each costs as much as reading it. `seq`: its number in the file. */
-async function* readLines(dir: string, run: string): AsyncGenerator<Iterable<JournalLine>> {
+async function* readLines(dir: string, run: string, isOwn = false): AsyncGenerator<Iterable<JournalLine>> {
   const file = journalPath(dir);
   const complete = await measureCompleteLines(file);
   if (complete === 0) return;
-  const check = createLineCheck(run);
+  const readers = { check: createLineCheck(run), isOwn };
   let line = 0;
   // The parts of a line of several chunks are joined once: joining at each chunk would take quadratic time.
   let parts: string[] = [];
@@ -187,7 +187,7 @@ async function* readLines(dir: string, run: string): AsyncGenerator<Iterable<Jou
     }
     const texts = (parts.join("") + chunk.slice(0, end)).split("\n");
     parts = [chunk.slice(end + 1)];
-    yield parseLines(texts, check, file, line);
+    yield parseLines(texts, readers, file, line);
     line += texts.length;
   }
 }
@@ -216,10 +216,11 @@ function readError(what: string, thrown: unknown, file: string): EvalsError {
 const restoreOrRemove = "Restore the file, or remove its folder.";
 const restoreHint = "Restore the file, or remove the line and resume the run: its trial is asked again.";
 
-type LineCheck = ReturnType<typeof createLineCheck>;
+/** `isOwn`: this version wrote the journal, so a line with a valid checksum has the shape of a trial. */
+type LineReaders = { check: ReturnType<typeof createLineCheck>; isOwn: boolean };
 
-function parseLine(text: string, check: LineCheck, file: string, line: number): JournalLine {
-  let data: { seq?: unknown };
+function parseLine(text: string, { check, isOwn }: LineReaders, file: string, line: number): JournalLine {
+  let data: { seq?: unknown; sum?: unknown };
   try {
     data = Object(parseExactJson(text));
   } catch {
@@ -228,6 +229,7 @@ function parseLine(text: string, check: LineCheck, file: string, line: number): 
   }
   const fault = isTooDeep(text, data) ? "This line of the journal is nested too deeply." : check(text, data);
   if (fault !== undefined) throw usageError(fault, restoreHint, { file, line });
+  if (isOwn && data.sum !== undefined) return { trial: data as Trial, seq: data.seq };
   const parsed = trialSchema.safeParse(data);
   if (!parsed.success) throw invalid(parsed.error, file, line);
   return { trial: parsed.data, seq: data.seq };
@@ -272,7 +274,8 @@ async function measureCompleteLines(file: string): Promise<number> {
 /** Whether a file was left by a killed process that was rewriting a journal or replacing a file. */
 const isLeftover = (name: string) => /^trials\.jsonl\.[0-9a-f]{12}$/.test(name) || temporaryName.test(name);
 
-type Compaction = { keep(trial: Trial): boolean; onKept(trial: Trial): void; redact?: Redact };
+/** `isOwn`: see `LineReaders`. */
+type Compaction = { isOwn?: boolean; keep(trial: Trial): boolean; onKept(trial: Trial): void; redact?: Redact };
 
 /**
  * Prepares the journal of a run for resuming: drops an incomplete last line and the trials that `keep` rejects, so that
@@ -283,7 +286,7 @@ type Compaction = { keep(trial: Trial): boolean; onKept(trial: Trial): void; red
 export async function compactJournal(
   dir: string,
   run: string,
-  { keep, onKept, redact = unchanged }: Compaction,
+  { isOwn = false, keep, onKept, redact = unchanged }: Compaction,
 ): Promise<number> {
   for (const name of await readdir(dir).catch(failToWrite(dir)))
     if (isLeftover(name)) await rm(join(dir, name), { force: true }).catch(failToWrite(dir));
@@ -298,11 +301,17 @@ export async function compactJournal(
   });
   const kept: boolean[] = [];
   let isNumbered = true;
-  for await (const lines of readLines(dir, run))
+  for await (const lines of readLines(dir, run, isOwn))
     for (const { trial, seq } of lines) {
-      const isKept = keep(trial);
-      if (isKept) onKept(trial);
-      kept.push(isKept);
+      try {
+        const isKept = keep(trial);
+        if (isKept) onKept(trial);
+        kept.push(isKept);
+      } catch (error) {
+        // Someone may have edited the line and computed a valid checksum for it.
+        const parsed = trialSchema.safeParse(trial);
+        throw parsed.success ? error : invalid(parsed.error, file, kept.length + 1);
+      }
       isNumbered &&= seq === kept.length;
     }
   if (isNumbered && !kept.includes(false)) {

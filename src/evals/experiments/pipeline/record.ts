@@ -96,7 +96,8 @@ export async function resumeRecord(
     onKept(trial);
   };
   try {
-    record.lines = await compactJournal(dir, manifest.id, { keep: isKept, onKept: keep, redact });
+    const isOwn = before.harness === now.harness;
+    record.lines = await compactJournal(dir, manifest.id, { isOwn, keep: isKept, onKept: keep, redact });
   } catch (error) {
     await record.lock.release();
     throw error;
