@@ -12,7 +12,7 @@ try {
   cpSync(join(root, "docs/example"), work, { recursive: true });
   symlinkSync(join(root, "node_modules"), join(work, "node_modules"));
   const cli = join(root, "dist/evals/cli.js");
-  execFileSync(process.execPath, [cli, "run", "--seed", "1", "--json"], {
+  execFileSync(process.execPath, [cli, "run", "--seed", "1", "--json", "--trust"], {
     cwd: work,
     stdio: ["ignore", "ignore", "inherit"],
   });

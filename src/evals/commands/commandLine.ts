@@ -79,9 +79,9 @@ export async function renderHelp(command: Command, all: boolean, io: Io): Promis
 }
 
 /**
- * Writes `--flag=true` of a boolean as yargs takes it, which refuses every value of one. Removes `--`, because yargs drops
- * what follows it: the command line of a server, for commands that take one; else paths, where one that starts with a hyphen
- * gets `./` so that it is not read as a flag.
+ * Writes `--flag=true` of a boolean as yargs takes it, which refuses every value of one. Removes `--`, because yargs
+ * drops what follows it: the command line of a server, for commands that take one; else paths, where one that starts
+ * with a hyphen gets `./` so that it is not read as a flag.
  */
 function spellForParser({ flags }: Command, words: readonly string[]): string[] {
   const end = words.includes("--") ? words.indexOf("--") : words.length;

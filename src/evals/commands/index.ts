@@ -79,8 +79,8 @@ export async function runCommandLine(
 type Called = { exitCode: ExitCode; result?: object; error?: EvalsError };
 
 /**
- * Calls a command with the options that are given, under their names in camel case; the others are those of the project,
- * else the defaults. `extras` are options that are no flags. The result gets the fields that every result has.
+ * Calls a command with the options that are given, under their names in camel case; the others are those of the
+ * project, else the defaults. `extras` are options that are no flags. The result gets the fields that every result has.
  */
 export async function callCommand(
   command: Command,
@@ -125,8 +125,8 @@ const reading: ReadonlySet<string> = new Set(["show", "view", "clean", "merge", 
 
 /**
  * The options of `evals.config.*` in the working directory that a command takes, without those that are given, and its
- * settings of single suites. Code is loaded, and programs and addresses that data names are used, only after trust. Throws
- * EvalsError, with the place in the file, for a value that the flag of that name does not take.
+ * settings of single suites. Code is loaded, and programs and addresses that data names are used, only after trust.
+ * Throws EvalsError, with the place in the file, for a value that the flag of that name does not take.
  */
 async function readProject(
   command: Command,

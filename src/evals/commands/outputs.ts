@@ -21,8 +21,8 @@ const blamedCaseSchema = blameReportSchema.shape.cases.element.extend(sentences)
 const blameOutputSchema = blameReportSchema.extend({ cases: z.array(blamedCaseSchema) });
 
 /**
- * What each command prints with `--json`, beside what every output has. `merge` and `show` print the output of the command
- * that made the record, and `show` the trials whose transcripts are asked for.
+ * What each command prints with `--json`, beside what every output has. `merge` and `show` print the output of the
+ * command that made the record, and `show` the trials whose transcripts are asked for.
  */
 const outputSchemas = {
   run: runSummarySchema,

@@ -4,7 +4,8 @@ import { createProjectSchema } from "../input/suites/projectFile.ts";
 import { toCamelCase } from "./commandLine.ts";
 import { runCommand } from "./run.ts";
 
-// The keys of `evals.config.*` are the flags of `evals run`, so that the help, the file and its schema share one definition.
+// The keys of `evals.config.*` are the flags of `evals run`, so that the help, the file and its schema share one
+// definition.
 
 /** Flags that make sense only for a single call, not for a project: the cases, the record, the form of the output. */
 export const singleUse: readonly string[] = [

@@ -4,7 +4,7 @@ import { EvalsError } from "../base/types/errors.ts";
 import type { Io } from "../base/types/io.ts";
 import { listHostFiles, readHostFile, windowsHostFiles } from "../input/hostFiles.ts";
 
-/** The servers in the configuration files of the project or, if it has none, of the user, as messages name the files. */
+/** The servers in the configuration files of the project or, if none, of the user, as messages name the files. */
 export async function findRegisteredServers(io: Io) {
   const { HOME, USERPROFILE, APPDATA } = io.env;
   const home = HOME ?? USERPROFILE;

@@ -38,9 +38,9 @@ export type ImportOptions = {
 };
 
 /**
- * `evals import`: reads cases of other tools and writes a suite for each format that is found. What a suite cannot express
- * is kept as a comment of its case. Prints what was kept, what could not be expressed and why, what was left out, and, with
- * a tool list, expected tools that are not in it. Throws EvalsError.
+ * `evals import`: reads cases of other tools and writes a suite for each format that is found. What a suite cannot
+ * express is kept as a comment of its case. Prints what was kept, what could not be expressed and why, what was left
+ * out, and, with a tool list, expected tools that are not in it. Throws EvalsError.
  */
 export async function importSuites(options: ImportOptions, io: Io): Promise<ExitCode> {
   const paths = options.paths?.length ? options.paths : ["."];
@@ -176,7 +176,7 @@ function writeValues(cases: readonly CaseFile[]): Pick<SuiteFile, "values"> {
 
 const showLine = ({ file, line = 1 }: Location) => `${file}:${line}`;
 
-/** The suite as YAML, with what was lost of a case in a comment above it, and the cases that are left out at the end. */
+/** The suite as YAML, with what was lost of a case in a comment above it, and cases that are left out at the end. */
 function renderImport(suite: SuiteFile, cases: readonly ImportedCase[], sources: readonly string[]): string {
   const kept = cases.filter((one) => one.kind === "kept");
   // A number that JavaScript does not have is written with all its digits.

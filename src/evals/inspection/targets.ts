@@ -118,7 +118,7 @@ export async function findSuites({ cwd }: Pick<Io, "cwd">): Promise<string[]> {
   return [...files, ...packages];
 }
 
-/** What to do next, with commands that name the targets as these options do: `lint`, and `ask` or first draft a suite. */
+/** What to do next, with commands that name the targets as these options do: `lint`, and `ask` or draft a suite. */
 export async function describeNext(options: TargetOptions, targets: readonly Target[], io: Io) {
   const { paths = [] } = options;
   const flags = (["server", "url", "transport", "config", "name", "tools"] as const).flatMap((flag) =>
@@ -207,7 +207,7 @@ export function hideSecrets(url: string): string {
   return `${origin}${pathname}`;
 }
 
-/** The servers of host configuration files, or those with these names. Throws EvalsError for a name that no file has. */
+/** The servers of host configuration files, or those with these names. Throws EvalsError for an unknown name. */
 async function resolveConfigs(files: string[], names: string[], io: Io, dir = io.cwd): Promise<ServerTarget[]> {
   const hosts = await Promise.all(files.map((file) => readHostFile(resolve(io.cwd, file), dir, file)));
   const all = hosts.flatMap((host) => [...host.entries.keys()].map((name) => ({ host, name })));

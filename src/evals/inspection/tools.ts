@@ -61,7 +61,7 @@ export async function listTools(options: ToolsOptions, io: Io): Promise<ExitCode
 
 const nameTarget = (target: Source) => (target.kind === "server" ? target.name : target.file);
 
-/** The list of a server or file, unchecked, with the server's version and instructions, and warnings about its entry. */
+/** The list of a server or file, unchecked, with the server's version, instructions, and warnings about its entry. */
 type ListedSource = {
   name: string;
   items: readonly unknown[];
@@ -233,7 +233,7 @@ export const skillListingSchema = z.object({
 });
 export type SkillListing = z.infer<typeof skillListingSchema>;
 
-/** The report of `evals tools --skills`: the skills that a host shows, with their eval queries, then those it does not show. */
+/** The report of `evals tools --skills`: the skills that a host shows, with their eval queries, then the others. */
 export function skillsDocument({ host, folders, skills, hidden, shadowed, skipped }: SkillListing): Block[] {
   const rows = skills.map(({ name, declared, level, file, evals }) => [
     ...[declared === undefined ? name : `${name} (${declared})`, level, evalsText(evals)],

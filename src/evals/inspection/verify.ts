@@ -104,7 +104,7 @@ export const verifyReportSchema = z.object({
 });
 export type VerifyReport = z.infer<typeof verifyReportSchema>;
 
-/** The options of `evals baseline verify`. `tools`: a file with the tool list to use instead of starting the servers. */
+/** The options of `evals baseline verify`. `tools`: a file with the tool list, instead of starting the servers. */
 export type VerifyOptions = SuiteOptions & {
   baselines: string;
   tools?: string | undefined;

@@ -15,9 +15,9 @@ export type TryLock = (fd: number, offset: number, length: number) => boolean;
 const lockedByte = 2 ** 30;
 
 /**
- * Makes this process the only writer of a run folder until the lock is released. Uses a kernel lock on the file `lock` in
- * the folder, which is released when the process ends, however it ends. Throws EvalsError with the process id if another
- * process is writing the run, and for a folder with links, through which other files would be written.
+ * Makes this process the only writer of a run folder until the lock is released. Uses a kernel lock on the file `lock`
+ * in the folder, which is released when the process ends, however it ends. Throws EvalsError with the process id if
+ * another process is writing the run, and for a folder with links, through which other files would be written.
  */
 export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock()): Promise<RunLock> {
   const file = join(dir, "lock");

@@ -20,9 +20,9 @@ export type Span =
 export type Inline = Span | readonly Span[];
 
 /**
- * Where a table is too wide for a terminal, names lose their middle, texts their end, and prose is wrapped; figures never
- * shrink. An aside is a text that is left out if little room is left for it. An id is wrapped, because commands take it as
- * it is. Names and ids are shown as code.
+ * Where a table is too wide for a terminal, names lose their middle, texts their end, and prose is wrapped; figures
+ * never shrink. An aside is a text that is left out if little room is left for it. An id is wrapped, because commands
+ * take it as it is. Names and ids are shown as code.
  */
 export type Column = { head: string; kind: "id" | "name" | "text" | "prose" | "aside" | "figure" };
 export const isName = (kind: string | undefined): boolean => kind === "id" || kind === "name";

@@ -141,9 +141,9 @@ const levels = { error: "error", warning: "warning", info: "note" } as const sat
 const maxResults = 5_000;
 
 /**
- * Findings as a SARIF 2.1.0 log (OASIS, 2020), with the rules they belong to. Suppressed findings come last, errors first;
- * beyond 5,000, findings are only counted. `folder`: the path of the working directory in the repository, from whose root
- * readers resolve files. Does not throw.
+ * Findings as a SARIF 2.1.0 log (OASIS, 2020), with the rules they belong to. Suppressed findings come last, errors
+ * first; beyond 5,000, findings are only counted. `folder`: the path of the working directory in the repository, from
+ * whose root readers resolve files. Does not throw.
  */
 export function findingSarif(list: FindingList, version: string, folder = ""): string {
   const { findings, problems, rules, exitCode } = list;

@@ -18,8 +18,8 @@ const maxAnnotations = 10;
 const shown = { lines: 12, characters: 500 } as const;
 
 /**
- * A report, and an annotation for each verdict that did not simply pass. Red verdicts are errors. `folder`: the path of the
- * working directory in the repository, from whose root GitHub reads the names of files.
+ * A report, and an annotation for each verdict that did not simply pass. Red verdicts are errors. `folder`: the path of
+ * the working directory in the repository, from whose root GitHub reads the names of files.
  */
 export function githubReport(document: Blocks, { suites, where }: VerdictList, display: Display, folder = ""): string {
   const all = suites.flatMap(({ name, model, verdicts }) =>

@@ -83,7 +83,8 @@ async function examineAll(servers: readonly ServerTarget[], { execute, timeout }
     const prepared = await prepare(target, io);
     return { ...prepared, seen: await observeOne(prepared) };
   });
-  // Servers that start at the same time slow each other down, so a slow start counts only if the server is slow alone too.
+  // Servers that start at the same time slow each other down, so a slow start counts only if the server is slow alone
+  // too.
   for (const one of observed)
     if (servers.length > 1 && isSlowStart(one.seen) && !io.signal.aborted) one.seen = await observeOne(one);
   const listed = observed.flatMap(({ target, seen: { about, listed, instructions } }): ListedServer[] => {
@@ -172,9 +173,9 @@ function listKeys(id: string): string[] {
 type ListedServer = { name: string; tools: readonly Tool[]; instructions: string | undefined };
 
 /**
- * Examines a host: whether it is installed and has credentials, whether it uses these servers, and what it shows of their
- * tools. It asks a provider on this machine, so nothing is spent. `asked` is a host or the id of a model in it. Throws a
- * usage error for an unknown host.
+ * Examines a host: whether it is installed and has credentials, whether it uses these servers, and what it shows of
+ * their tools. It asks a provider on this machine, so nothing is spent. `asked` is a host or the id of a model in it.
+ * Throws a usage error for an unknown host.
  */
 async function examineHost(asked: string, servers: readonly ListedServer[], io: Io): Promise<ExaminedHost> {
   const key = asked.split(":", 1)[0] as keyof typeof examples;

@@ -54,7 +54,7 @@ export const doctorReportSchema = z.object({
 });
 export type DoctorReport = z.infer<typeof doctorReportSchema>;
 
-/** The report of `evals doctor`: how many servers and hosts are healthy, what is `next` if all are, a section for each. */
+/** The report of `evals doctor`: how many servers and hosts are healthy, what is `next` if all are, and each. */
 export function doctorDocument({ servers, hosts = [], healthy, unhealthy, ok }: DoctorReport, next = ""): Block[] {
   const counts = [
     servers.length > 0 && count(servers.length, "server"),

@@ -8,10 +8,10 @@ import { findVerb, getVerbKind, startsWithVerb } from "../lint/language.ts";
 import { sampleArguments } from "./values.ts";
 
 /**
- * A drafted case. `tool` is absent if no tool is expected. `unfilled` names required parameters for which no value fits;
- * the query does not say them, and they are not expected. `avoid`: a similar tool that the query could be taken for. `by`:
- * who wrote the query, if it is no guess. `skill`: the skill in whose eval file it is, and the `steps` that it lists; `tool`
- * and `avoid` are skills, too.
+ * A drafted case. `tool` is absent if no tool is expected. `unfilled` names required parameters for which no value
+ * fits; the query does not say them, and they are not expected. `avoid`: a similar tool that the query could be taken
+ * for. `by`: who wrote the query, if it is no guess. `skill`: the skill in whose eval file it is, and the `steps` that
+ * it lists; `tool` and `avoid` are skills, too.
  */
 export type DraftCase = {
   id: string;
@@ -81,9 +81,9 @@ const minCases = 5;
 type NearMiss = { tool: Tool; avoid: string; shared: readonly string[] };
 
 /**
- * Drafts cases from the definitions of tools: one for each of at most 30 tools, five near misses, of the tools that a model
- * confused, then of the most similar pairs, and at least three queries that need no tool. No model is called, so the queries
- * use the words of the definitions, and a person has to replace them.
+ * Drafts cases from the definitions of tools: one for each of at most 30 tools, five near misses, of the tools that a
+ * model confused, then of the most similar pairs, and at least three queries that need no tool. No model is called, so
+ * the queries use the words of the definitions, and a person has to replace them.
  * @param isUsable whether a text may be written to a file, which a text with a secret may not
  */
 export function draftCases(

@@ -39,9 +39,10 @@ export type InitOptions = Pick<TargetOptions, "server" | "url" | "transport" | "
 };
 
 /**
- * `evals init`: shows what can be said of a server's tools without a model, and drafts a suite for them, or of skills and
- * their eval files; an entry in `.gitignore`; on request, a workflow. On a terminal it prompts for a server that is not
- * named. A project that has suites and names no server gets the workflow alone. Never overwrites a file. Throws EvalsError.
+ * `evals init`: shows what can be said of a server's tools without a model, and drafts a suite for them, or of skills
+ * and their eval files; an entry in `.gitignore`; on request, a workflow. On a terminal it prompts for a server that is
+ * not named. A project that has suites and names no server gets the workflow alone. Never overwrites a file. Throws
+ * EvalsError.
  */
 export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   const { ci, target, server, url, config, name, file } = options;
@@ -177,8 +178,8 @@ const nameSource = (source: Source) =>
   source.kind === "server" ? `"${source.name}"${source.via === undefined ? "" : ` (${source.via})`}` : source.file;
 
 /**
- * The skills that a run finds, and those in `skills`, where plugins have them; the servers of hosts or of the package, and
- * those of the user only if alone.
+ * The skills that a run finds, and those in `skills`, where plugins have them; the servers of hosts or of the package,
+ * and those of the user only if alone.
  */
 async function findTargets(name: string[] | undefined, io: Io) {
   const { roots } = await findSkillFolders({}, io);

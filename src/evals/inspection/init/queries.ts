@@ -36,9 +36,9 @@ export type QueriesOptions = Omit<WriterOptions, "writer"> & {
 };
 
 /**
- * `evals queries`: adds queries of a model (`--writer`) or of users (`--from`) to a suite, and has a person review each one
- * on the terminal. The suite lists those that nobody reviewed, and every later report counts them. Each decision is written
- * at once, so a review can be stopped, and goes on with the next call. Throws EvalsError.
+ * `evals queries`: adds queries of a model (`--writer`) or of users (`--from`) to a suite, and has a person review each
+ * one on the terminal. The suite lists those that nobody reviewed, and every later report counts them. Each decision is
+ * written at once, so a review can be stopped, and goes on with the next call. Throws EvalsError.
  */
 export async function queries(options: QueriesOptions, io: Io): Promise<ExitCode> {
   const { path, writer, from, replace, acceptAll } = options;
@@ -123,7 +123,7 @@ async function openSuite(options: QueriesOptions, io: Io): Promise<Drafts[]> {
   return [drafts];
 }
 
-/** The drafts as a model words them, beside what is known. Throws a usage error if the user does not agree to the cost. */
+/** The drafts as a model words them, beside what is known. Throws a usage error if the user refuses the cost. */
 async function rewrite(
   cases: readonly DraftCase[],
   tools: readonly Tool[],
@@ -182,7 +182,7 @@ async function listConfused(suites: readonly string[], labels: ReadonlyMap<strin
 
 const decisions = ["keep", "edit", "drop"] as const;
 
-/** Shows each draft and takes a decision. A cancelled prompt stops the review; of a text it goes back to the decision. */
+/** Shows each draft and takes a decision. A cancelled prompt stops the review; one for a text leads back. */
 async function review(ids: readonly string[], drafts: Drafts, next: string, io: Io): Promise<ExitCode> {
   const all = `${count(ids.length, "query")} of ${drafts.file} to review`;
   io.err(printableLines(`${all}. Ctrl-C stops, and keeps what is decided.`));

@@ -37,7 +37,7 @@ function describeLargest(tools: readonly Tool[]): string | undefined {
 
 const maxPairs = 3;
 
-/** The most similar tools or skills, each pair with the reason why one may be taken for the other, and how to list all. */
+/** The most similar tools or skills, each pair with why one may be taken for the other, and how to list all. */
 export function listMixedUp(named: readonly Named[], lintCommand: string): Block[] {
   const byName = new Map(named.map((one) => [one.name, one]));
   const pairs = listConfusablePairs(named).flatMap(({ a, b, similarity, shared }): Item[] => {
@@ -113,7 +113,7 @@ export function listFindings(found: readonly Finding[], lintCommand: string): Bl
   return section(title, [list("rule", rules, maxRules)]);
 }
 
-/** How to ask a model next: those found here, each with its price, or what is needed to ask the first of the providers. */
+/** How to ask a model next: those found here, each with its price, or what the first of the providers needs. */
 export function listNext(command: string, found: readonly OfferedModel[], [first]: readonly OfferedModel[]): Block[] {
   const price = ({ costUsd }: OfferedModel) =>
     costUsd === 0 ? "free" : costUsd === "unknown" ? "its price with --dry-run" : `about ${money(costUsd)}`;

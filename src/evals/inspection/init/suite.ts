@@ -79,7 +79,7 @@ function addCases(document: Document, drafted: readonly DraftCase[]): void {
   }
 }
 
-/** The drafts in a suite file, or in the eval file of a skill, which may be missing. Comments, and what is not about drafts, stay. */
+/** The drafts in a suite file, or in a skill's eval file, which may be missing. Comments and all else stay. */
 export class Drafts {
   readonly #document: Document;
 

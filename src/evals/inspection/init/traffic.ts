@@ -71,9 +71,9 @@ const spanLine = z.object({
 });
 
 /**
- * Drafts cases from what users wrote: from sessions of Claude Code and Codex, and OpenTelemetry spans with messages. The tool
- * that was used in the end is expected; one that failed before, or that the user corrected, is one to avoid. Texts of
- * users stay as they are, but for personal data, which become examples; a text with a secret is not used.
+ * Drafts cases from what users wrote: from sessions of Claude Code and Codex, and OpenTelemetry spans with messages.
+ * The tool that was used in the end is expected; one that failed before, or that the user corrected, is one to avoid.
+ * Texts of users stay as they are, but for personal data, which become examples; a text with a secret is not used.
  * @param names further texts to replace, such as names
  * @param known queries that the suite has already
  * @param isUsable whether a text may be written to a file, which a text with a secret may not

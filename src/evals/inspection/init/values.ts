@@ -137,8 +137,8 @@ const harmless = parseWords("type title description default examples enum const"
 /**
  * Makes up values for the required parameters of a tool: those that its schema gives (constants, examples, defaults,
  * enumerations, examples in descriptions), else values of its format, else what its name means. Each is valid for the
- * schema of its parameter. A parameter that none of this fits stays unfilled, because a case must not expect a value that
- * no user would say.
+ * schema of its parameter. A parameter that none of this fits stays unfilled, because a case must not expect a value
+ * that no user would say.
  * @param isUsable whether a text may be written to a file, which a text with a secret may not
  * @param skip how many of the values that fit are passed over, for a second query
  */

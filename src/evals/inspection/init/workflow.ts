@@ -17,8 +17,8 @@ export const locateWorkflow = (cwd: string) =>
 type Workflow = { content: string; secrets: readonly string[]; add?: string };
 
 /**
- * The workflow for pull requests: it installs with the package manager of the lock file, builds if there is a script for it,
- * lints and asks a model. `files`: the texts of suites and host configurations, whose variables become secrets.
+ * The workflow for pull requests: it installs with the package manager of the lock file, builds if there is a script
+ * for it, lints and asks a model. `files`: the texts of suites and host configurations, whose variables become secrets.
  */
 export async function renderWorkflow(files: readonly string[], { cwd }: Pick<Io, "cwd">): Promise<Workflow> {
   const folders = listRepositoryFolders(cwd);

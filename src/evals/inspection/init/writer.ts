@@ -26,9 +26,9 @@ const typicalUsage = { ...noUsage, inputTokens: 250, outputTokens: 60 };
 const attempts = [1, 2, 3];
 
 /**
- * Has a model rewrite the queries of drafted cases as users would say them: a request for each, and another if its answer
- * cannot be used. Left out, and counted, are those that it cannot write, and those that say the same as another or as one of
- * `known`. Undefined if the user does not agree to the cost.
+ * Has a model rewrite the queries of drafted cases as users would say them: a request for each, and another if its
+ * answer cannot be used. Left out, and counted, are those that it cannot write, and those that say the same as another
+ * or as one of `known`. Undefined if the user does not agree to the cost.
  */
 export async function writeQueries(
   wanted: readonly DraftCase[],
@@ -99,7 +99,7 @@ const toollessKinds: readonly ToollessKind[] = [
   },
 ];
 
-/** By id what the cases that need no tool are asked for: one kind after the other, each about what another tool is about. */
+/** By id what cases that need no tool are asked for: one kind after the other, each about another tool's subject. */
 function assignToolless(wanted: readonly DraftCase[], tools: readonly Tool[]): Map<string, Toolless> {
   const kinds = toollessKinds.filter(({ unless }) => !tools.some(({ description = "" }) => unless?.test(description)));
   const open = wanted.filter(({ tool }) => tool === undefined);

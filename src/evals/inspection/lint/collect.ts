@@ -45,9 +45,9 @@ export function collectFailure({ problems }: EvalsError, location?: Location): C
 type PlacedSuite = { suite: Suite; own: Settings; location(path: Path): Location };
 
 /**
- * The suites of a target, and the tools of its server or list, to which the settings of all these suites apply. Tools are
- * taken as sent, even if clients would reject the list. If a server cannot be listed, that is a problem, and its suites
- * are still linted. Throws EvalsError for mistakes in files.
+ * The suites of a target, and the tools of its server or list, to which the settings of all these suites apply. Tools
+ * are taken as sent, even if clients would reject the list. If a server cannot be listed, that is a problem, and its
+ * suites are still linted. Throws EvalsError for mistakes in files.
  */
 export async function collectTools(target: Source | SuiteTarget, context: CollectContext): Promise<Collected> {
   const { io } = context;

@@ -62,7 +62,7 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
   return exitCode as ExitCode;
 }
 
-/** What the rules find in a list of tools that is not shown to a person: errors and warnings, with the default settings. */
+/** What the rules find in a list of tools that no person is shown: errors and warnings, with the default settings. */
 export function lintTools(tools: readonly Tool[], instructions: string | undefined): readonly Finding[] {
   const items: unknown[] = JSON.parse(JSON.stringify(tools));
   const { subjects } = describeToolList({ server: "", items, instructions, settings: [] });

@@ -17,7 +17,7 @@ export type LintJudgeOptions = Omit<RequestOptions, "out" | "claudePath"> & {
   concurrency: number;
 };
 
-/** Opens the model of --judge. Returns a function that grades all tools. Throws EvalsError for a model that cannot judge. */
+/** Opens the model of --judge. Returns what grades all tools. Throws EvalsError for a model that cannot judge. */
 export async function openJudging(
   options: LintJudgeOptions,
   io: Io,

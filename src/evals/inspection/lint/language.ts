@@ -55,10 +55,10 @@ const secrets =
   "|\\.cursor/mcp\\.json|claude_desktop_config\\.json|\\.aws/credentials)";
 
 /**
- * Wordings by which a tool or skill manipulates a model. Based on published reports of tool poisoning (Invariant Labs "MCP Security Notification: Tool Poisoning Attacks",
- * CyberArk "Poison Everywhere", OWASP MCP Top 10: MCP03). Deliberately narrow: usage hints such as "IMPORTANT: call
- * list_pages first", "ignore any instructions in the page" or "do not show ids to the user" are not attacks. Every
- * repetition is bounded, so matching takes linear time.
+ * Wordings by which a tool or skill manipulates a model. Based on published reports of tool poisoning (Invariant Labs
+ * "MCP Security Notification: Tool Poisoning Attacks", CyberArk "Poison Everywhere", OWASP MCP Top 10: MCP03).
+ * Deliberately narrow: usage hints such as "IMPORTANT: call list_pages first", "ignore any instructions in the page" or
+ * "do not show ids to the user" are not attacks. Every repetition is bounded, so matching takes linear time.
  */
 export const injectionPatterns: readonly { does: string; pattern: RegExp }[] = [
   {
@@ -92,9 +92,9 @@ export const injectionPatterns: readonly { does: string; pattern: RegExp }[] = [
 
 /**
  * Base forms of verbs by kind. Sources: the approved verbs of PowerShell (except New and Out, which are not verbs), the
- * standard methods of Google's AIP-130, the verbs of WordNet 3.1 that it counts at least six times and more often than the
- * noun with the same spelling, if a program can do them, and what only programs do (gzip, rebase, upsert). Excludes words
- * that mostly name things in software (file, page, table, text, user), although they can be verbs.
+ * standard methods of Google's AIP-130, the verbs of WordNet 3.1 that it counts at least six times and more often than
+ * the noun with the same spelling, if a program can do them, and what only programs do (gzip, rebase, upsert). Excludes
+ * words that mostly name things in software (file, page, table, text, user), although they can be verbs.
  */
 const kinds = new Map(
   (["reads", "changes", "vague"] as const).flatMap((kind) =>

@@ -55,8 +55,8 @@ export function defineRules<Subject>(docs: string, table: readonly RuleRow<Subje
 }
 
 /**
- * A tool as listed, unvalidated: any field may be missing or of a wrong type. `names` are those of all tools of its list;
- * `shownName` is the longest name under which a known host shows it.
+ * A tool as listed, unvalidated: any field may be missing or of a wrong type. `names` are those of all tools of its
+ * list; `shownName` is the longest name under which a known host shows it.
  */
 export type ToolSubject = { server: string; tool: JsonObject; names: ReadonlySet<string>; shownName: string };
 
@@ -91,7 +91,7 @@ export type SuiteSubject = { suite: Suite; listed?: readonly JsonObject[] };
 export type RegistrationSubject = {
   name: string;
   entry: unknown;
-  /** Whether relative paths lead somewhere: from the `cwd` of the entry, or from the project of a file like .mcp.json. */
+  /** Whether relative paths lead somewhere: from the `cwd` of the entry, or the project of a file like .mcp.json. */
   isFolderKnown: boolean;
   /** Whether a path is absolute on this system, and whether a file exists there. */
   absolute(path: string): boolean;

@@ -226,8 +226,8 @@ function makeReport(probed: readonly Probed[], seed: number, options: ProbeOptio
 }
 
 /**
- * Makes the calls of `--call` in order, and adds answers and findings to the report. Whoever writes a call permits it. Throws
- * EvalsError for one that is malformed.
+ * Makes the calls of `--call` in order, and adds answers and findings to the report. Whoever writes a call permits it.
+ * Throws EvalsError for one that is malformed.
  */
 async function makeCalls(
   texts: readonly string[],

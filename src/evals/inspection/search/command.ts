@@ -37,9 +37,9 @@ export type SearchOptions = SuiteOptions & {
 };
 
 /**
- * `evals search`: how well a search finds the tools and skills that the cases of suites expect. No model is called. Exits
- * with 1 if a threshold is not reached, otherwise with 3 if a case could not be searched for or none expects a tool. Throws
- * EvalsError for mistakes in thresholds and suites.
+ * `evals search`: how well a search finds the tools and skills that the cases of suites expect. No model is called.
+ * Exits with 1 if a threshold is not reached, otherwise with 3 if a case could not be searched for or none expects a
+ * tool. Throws EvalsError for mistakes in thresholds and suites.
  */
 export async function search(options: SearchOptions, io: Io): Promise<ExitCode> {
   const { ranker: chosen, failOn = [], json, ...selected } = options;
@@ -119,7 +119,7 @@ function searchSuite(suite: Suite, cases: readonly PlannedCase[], settings: Sett
 /** What the user asks for at one point of a case. */
 type Request = { queries: SearchCase["queries"]; expect: Expectation | undefined };
 
-/** What a case asks for: a conversation of several messages, once for each; what it expects on the whole is then of none. */
+/** What a case asks for: a conversation, once for each message; what it expects on the whole is then of none. */
 function listRequests({ messages, paraphrases, searches = [], turns, expect }: Case): Request[] {
   const ask = (texts: readonly string[]) => texts.map((text) => ({ kind: "request" as const, text }));
   const written = searches.map((text) => ({ kind: "written" as const, text }));
@@ -168,7 +168,7 @@ function indexTools(tools: readonly OfferedTool[], host: HostName) {
   };
 }
 
-/** How well queries find their skills in the list that a host shows. A model would read that list; BM25 stands in for it. */
+/** How well queries find their skills in the list that a host shows. BM25 stands in for the model that reads it. */
 function searchListing(host: ListingHost, groups: readonly [Toolset, SearchCase[]][]): ListingResult {
   const lists = groups.map(([toolset, cases]) => ({ cases, listed: listSkills(listOffered(toolset), host) }));
   const queries = lists.flatMap(({ listed, cases }): QueryResult[] => {

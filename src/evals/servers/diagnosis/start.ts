@@ -142,8 +142,8 @@ export function explainKnown({ fix, variables = [] }: KnownError, { notPassedOn,
 }
 
 /**
- * What a local server that does not start lacks, to follow a sentence that says how its start ended; empty where nothing more
- * is known.
+ * What a local server that does not start lacks, to follow a sentence that says how its start ended; empty where
+ * nothing more is known.
  */
 export function explainStart(start: LocalStart): { cause: string; fix: string } | undefined {
   const found = diagnoseLocalStart(start, "");
@@ -296,7 +296,7 @@ const runners =
 
 type CommandLine = { command: string; args?: readonly string[] | undefined };
 
-/** The program of a command line that first fetches the server, which takes long the first time; undefined for others. */
+/** The program of a command line that first fetches the server, which can take long; undefined for others. */
 export function findRunner({ command, args = [] }: CommandLine): string | undefined {
   // Windows starts npx through its shell: `cmd /c npx`.
   const words = [command.replace(/^.*[/\\]/, ""), ...args].map((word) => word.replace(/\.(?:cmd|exe)$/i, ""));

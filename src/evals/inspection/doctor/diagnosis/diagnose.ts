@@ -219,7 +219,7 @@ function diagnoseSchemas(faultsByTool: ReadonlyMap<string, readonly string[]>): 
 }
 
 const unknownTool = /\bunknown tool\b|\btool\b.{0,80}\b(?:not found|does not exist|is not known)\b/i;
-/** The schema of a tool without required parameters allows a call without arguments: refusing it contradicts the schema. */
+/** A schema without required parameters allows a call without arguments: refusing it contradicts the schema. */
 const refusal =
   /\b(?:invalid|missing|required|expected|unrecognized|validation|schema|-32602|undefined|is not a function|cannot read)\b/i;
 

@@ -21,7 +21,7 @@ const writing =
 /** In characters; longer descriptions are never too short. */
 const maxShort = 100;
 
-/** What Claude Code shows of a description, and of instructions: `characters` as measured, `bytes` by its documentation. */
+/** What Claude Code shows of a description, and of instructions: `characters` as measured, `bytes` as documented. */
 export const shown = { characters: 4096, bytes: 2048 } as const;
 
 /** The rules about what a host cuts of a text, `description-cut` and `description-over-2kb` or the like. */

@@ -134,7 +134,7 @@ export const registrationRules = defineRules<RegistrationSubject>(docs, [
   },
 ]);
 
-/** The values of an entry that hosts refuse: the command, the arguments, the environment and the headers are strings. */
+/** The values of an entry that hosts refuse: command, arguments, environment and headers are strings. */
 function* findMistyped({ command, args = [], env = {}, headers = {} }: JsonObject): Iterable<Found> {
   if (command !== undefined && (typeof command !== "string" || command.trim() === "")) {
     const message = command === "" ? "The command is empty." : `The command is ${showValue(command)}.`;

@@ -200,7 +200,9 @@ const oldReadings = [
   { pattern: /^[-+]?\d[\d_]*_[\d_]*(?:\.\d*)?$/, reading: "a number" },
 ];
 
-/** What is lost or changed of a value without quotes. A comment with a space after its "#" is meant as one elsewhere. */
+/**
+ * What is lost or changed of a value without quotes. Elsewhere, a comment with a space after its "#" is meant as one.
+ */
 function* explainChanges({ key, written, value, comment, anchor }: PlainValue): Iterable<string> {
   if (/^#\S/.test(comment) || (key === "description" && comment !== ""))
     yield `YAML reads ${quote(comment)} as a comment, so the value of ${key} ends before it.`;

@@ -14,7 +14,7 @@ const charactersPerToken = 4;
 
 type Requirement<Part> = RuleHead & { fix: string; isKept(part: Part): boolean; message: string };
 
-/** How descriptions of skills state a situation, beside the ways of tools: "When ...", "Triggers on", "when building". */
+/** How descriptions of skills state a situation, beside those of tools: "When ...", "Triggers on", "when building". */
 const situation =
   /(?:^|[.!?]\s+)(?:when|whenever|if|for \w+ing)\b|\b(?:use|load|apply|invoke) (?:the )?skill (?:for|if|when|whenever|to)\b|\b(?:triggers?|activates?|invoked?|consult) (?:before|for|if|on|when|whenever)\b|\bwhen(?:ever)? \w+ing\b/i;
 

@@ -6,7 +6,7 @@ import { defineRules, type RuleHead, type VersionSubject } from "../rule.ts";
 /** Memoized for all rules, because the comparison takes most of the time. */
 const getEffects = once(({ before, after }: VersionSubject) => listEffects(before, after));
 
-/** A rule that reports effects of `kinds` (default: the one that its id names), if the effect or the rule has a `fix`. */
+/** A rule that reports effects of `kinds` (default: that of its id), if the effect or the rule has a `fix`. */
 type Row = RuleHead & { kinds?: readonly ChangeEffect["kind"][]; fix?: string };
 
 const schemaReference = "https://json-schema.org/understanding-json-schema/reference";

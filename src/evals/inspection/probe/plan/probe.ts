@@ -45,7 +45,7 @@ export type ProbeRule = Pick<RuleInfo, "id" | "severity" | "profile" | "why" | "
   check(observation: ProbeObservation): RuleResult;
 };
 
-/** Whether a probe with this base is still the same test: the base is valid, and the call is valid or not as intended. */
+/** Whether a probe with this base is still the same test: the base is valid, and the call is so or not, as intended. */
 export function isSameProbe({ allows }: ProbedTool, { kind, args }: Probe, base: JsonObject): boolean {
   const isInvalid = kind === "missing" || kind === "wrong type";
   return allows(base) && allows(args(base)) !== isInvalid;
