@@ -18,7 +18,7 @@ it("has the sentences of a check and its data", () => {
   expect(suites[0].verdict).toMatchObject({
     ...checked.regressed.suites[0]?.verdict,
     headline: "REGRESSED (read-head)",
-    reason: expect.stringMatching(/^Your change made 1 case worse: read-head \(12\/12 before, 5\/12 now\)\./),
+    reason: expect.stringMatching(/^Your change broke read-head: it passed 12 of 12 before and 5 of 12 now\./),
     next: expect.stringContaining("evals blame"),
   });
 });

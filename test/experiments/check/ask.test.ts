@@ -58,7 +58,7 @@ describe("the check of a run", () => {
         by: "cases",
         flagged: [{ case: "read" }],
         reason: expect.stringMatching(
-          /^Your change made 1 case worse: read \(\d+\/\d+ before, 0\/\d+ now\)\. One query, without paraphrases: read\. The other 2 did not look worse in 5 trials, and were not tested further\.$/,
+          /^Your change broke read: it passed \d+ of \d+ before and 0 of \d+ now\. This is one query, without paraphrases\. The other 2 did not look worse in 5 trials, and were not tested further\.$/,
         ),
       },
       failed: ["regressed"],

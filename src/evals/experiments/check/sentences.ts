@@ -83,17 +83,36 @@ export function checkReason(check: ComparedCheck): string {
 /** The counts of the rate that changed: passes, or selections of the right tool. */
 export const readCounts = (one: NamedCase) => one.selected ?? one;
 
+const passes = (one: NamedCase) => {
+  const { base, head } = readCounts(one);
+  const what = one.selected ? "its tool was selected in" : "it passed";
+  return `${what} ${integer(base.passed)} of ${integer(base.trials)} before and ${integer(head.passed)} of ${integer(head.trials)} now`;
+};
+
+/** A case whose rate fell by more than half is broken; otherwise it got worse. */
+const isBroken = (one: NamedCase) => {
+  const { base, head } = readCounts(one);
+  return 2 * head.passed * base.trials < base.passed * head.trials;
+};
+
 function casesDropped(check: ComparedCheck): string {
   const { flagged, method } = check;
   const who = method === "records" || method === "unpaired-records" ? "What changed" : "Your change";
-  const fallen = `${who} made ${count(flagged.length, "case")} worse: ${some(flagged.map(nameWithCounts))}.`;
-  return `${fallen}${wordingsText(check)}${othersText(check)}`;
+  const [worst] = flagged;
+  if (!worst) return `${who} made at least one case worse.`;
+  const effect = isBroken(worst) ? `broke ${worst.case}` : `made ${worst.case} worse`;
+  const rest = `${wordingsText(check)}${othersText(check)}`;
+  if (flagged.length === 1) return `${who} ${effect}: ${passes(worst)}.${rest}`;
+  return `${who} made ${count(flagged.length, "case")} worse: ${some(flagged.map(nameWithCounts))}.${rest}`;
 }
 
 /** Cases without paraphrases are single queries: their fall says nothing of other wordings. */
 function wordingsText({ flagged, method }: ComparedCheck): string {
   const single = flagged.filter(({ wordings }) => !wordings).map((one) => one.case);
-  return method !== "pairs" || single.length === 0 ? "" : ` One query, without paraphrases: ${some(single)}.`;
+  if (method !== "pairs" || single.length === 0) return "";
+  return flagged.length > 1
+    ? ` One query each, no paraphrases: ${some(single)}.`
+    : " This is one query, without paraphrases.";
 }
 
 /** Cases that fell in some of their wordings, which does not name them. */
