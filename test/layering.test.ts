@@ -161,6 +161,12 @@ describe("layers", () => {
     expect(wrong).toEqual([]);
   });
 
+  it("wraps comments where the formatter wraps code", () => {
+    const isWide = (line: string) => line.length > 120 && /^\s*(\/\/|\/?\*)/.test(line);
+    const wide = files.flatMap((file) => readFileSync(file, "utf8").split("\n").filter(isWide));
+    expect(wide).toEqual([]);
+  });
+
   it("serves with the 1.x SDK and connects with the 2.x client", () => {
     const wrong = files.flatMap((file) =>
       importsOf(file).filter(

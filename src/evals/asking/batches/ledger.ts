@@ -41,8 +41,9 @@ export function createRequestId({ label }: Pick<Chunk, "label">, cell: string, a
 export type Sent = { entry: LedgerEntry; chunk: Chunk };
 
 /**
- * What a run has submitted to batch APIs, in the file `batches.json` of its folder, which is replaced as a whole with every
- * change. A submission is recorded before it is sent, so that no request is paid for twice, whenever the process is killed.
+ * What a run has submitted to batch APIs, in the file `batches.json` of its folder, which is replaced as a whole with
+ * every change. A submission is recorded before it is sent, so that no request is paid for twice, whenever the process
+ * is killed.
  */
 export class Ledger {
   readonly #chunks: Chunk[] = [];
@@ -58,8 +59,8 @@ export class Ledger {
 
   /**
    * Opens the ledger of a run's folder, which every run in batches has from its start. `redact` removes known secrets
-   * from it, even from ids of a service. Throws EvalsError if it is missing, cannot be read or was edited, because it is
-   * then unknown what was paid for.
+   * from it, even from ids of a service. Throws EvalsError if it is missing, cannot be read or was edited, because it
+   * is then unknown what was paid for.
    */
   static async open(dir: string, run: string, redact: (text: string) => string): Promise<Ledger> {
     const path = ledgerPath(dir);

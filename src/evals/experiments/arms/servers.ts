@@ -30,7 +30,7 @@ class Row {
   broken = 0;
 }
 
-/** Counts the trials of a suite over a whole configuration: what each server loses to the others and takes from them. */
+/** Counts the trials of a suite over a whole configuration: what each server loses to others and takes from them. */
 export class ServersTally {
   readonly #suite: ManifestSuite;
   readonly #members: NonNullable<ManifestSuite["servers"]>;

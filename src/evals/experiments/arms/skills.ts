@@ -8,9 +8,9 @@ import { estimate } from "../results/figures.ts";
 type Counts = { truePositives: number; falsePositives: number; falseNegatives: number; trueNegatives: number };
 
 /**
- * How well the skills of a run trigger on one model, over all suites. A trial that wants a skill is a positive of it, and a
- * negative of every other offered skill. One that wants no skill is a negative of all. One that names skills to avoid is a
- * negative of those only, because another skill may be right. Broken and ungraded trials do not count.
+ * How well the skills of a run trigger on one model, over all suites. A trial that wants a skill is a positive of it,
+ * and a negative of every other offered skill. One that wants no skill is a negative of all. One that names skills to
+ * avoid is a negative of those only, because another skill may be right. Broken and ungraded trials do not count.
  */
 export class SkillTally {
   readonly #counts = new Map<string, Counts>();

@@ -9,8 +9,8 @@ import { type BlamedCase, type BlameVerdict, blameNothing } from "./verdict.ts";
 export type CaseToBlame = { case: string; changed: readonly string[]; known: Known };
 
 /**
- * Blames the cases of one run. Cases whose lists changed in the same way are searched together; the level of the tests is
- * shared between the searches, since they may blame the same description. Cases that did not drop are not searched.
+ * Blames the cases of one run. Cases whose lists changed in the same way are searched together; the level of the tests
+ * is shared between the searches, since they may blame the same description. Cases that did not drop are not searched.
  */
 export function blameCases(
   cases: readonly CaseToBlame[],
@@ -84,8 +84,8 @@ const certainCap = (changed: number) => 6 * changed + 5;
 
 /**
  * Blame for a deterministic model: one trial a list, and an answer is certain. Finds a smallest set of changes whose
- * reverting repairs the case, and a smallest one that breaks the old list by itself; both were seen to do so. Takes about
- * k log2(D/k) lists for k culprits of D changes, where reverting each by itself takes D, and misses pairs.
+ * reverting repairs the case, and a smallest one that breaks the old list by itself; both were seen to do so. Takes
+ * about k log2(D/k) lists for k culprits of D changes, where reverting each by itself takes D, and misses pairs.
  */
 function* blameCertain(record: TrialRecord, id: string, changed: readonly string[]): Play<BlamedCase> {
   const search = findCulprits(changed.length);
@@ -127,9 +127,9 @@ function* findCulprits(changed: number): Search<Found> {
 }
 
 /**
- * A subset of `from` that holds, given that all of `from` does. None of its members can be spared if adding to a set that
- * holds never undoes it; that the subset itself holds was seen in any case.
- * Source: Junker, QuickXplain, AAAI 2004.
+ * A subset of `from` that holds, given that all of `from` does. None of its members can be spared if adding to a set
+ * that holds never undoes it; that the subset itself holds was seen in any case. Source: Junker, QuickXplain, AAAI
+ * 2004.
  */
 function* findSmallest(
   from: readonly number[],

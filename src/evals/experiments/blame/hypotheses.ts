@@ -119,8 +119,8 @@ export class Belief {
 }
 
 /**
- * The working chances of one case when several fell: its own evidence, with half the prior replaced by the mean of what the
- * other cases believe. Only evidence is lent, so nothing is counted twice.
+ * The working chances of one case when several fell: its own evidence, with half the prior replaced by the mean of what
+ * the other cases believe. Only evidence is lent, so nothing is counted twice.
  */
 export function shareEvidence(own: Belief, others: readonly Belief[]): Float64Array {
   if (others.length === 0) return own.chances;
@@ -159,9 +159,9 @@ export function measureInformation(belief: Belief, chances: Float64Array, mask: 
 const binaryEntropy = (p: number) => (p <= 0 || p >= 1 ? 0 : -p * Math.log(p) - (1 - p) * Math.log(1 - p));
 
 /**
- * The mask of the next trial: the one with the largest information among the climb's, all new, all old, only the likeliest
- * members, all but them (of a pair also all but each one), and ten random ones in which each description is new with chance
- * 1/2. Exhaustive search takes 2^n masks.
+ * The mask of the next trial: the one with the largest information among the climb's, all new, all old, only the
+ * likeliest members, all but them (of a pair also all but each one), and ten random ones in which each description is
+ * new with chance 1/2. Exhaustive search takes 2^n masks.
  */
 export function chooseMask(belief: Belief, chances: Float64Array, changed: number, random: Random): Mask {
   const members = rankSets(belief.hypotheses, chances)[0]?.members ?? [];

@@ -79,10 +79,10 @@ export function countCalls(record: TrialRecord, ids: readonly string[]): { searc
 }
 
 /**
- * Finds which changed descriptions made cases fall. The search believes hypotheses (no description, one, or two that are
- * each enough, needed together, or add up), asks the most informative trials, and shares evidence between the cases.
- * Whatever it accuses is then confirmed by itself, on fresh trials of two arms that differ in this description alone, pooled
- * over the cases that accuse it.
+ * Finds which changed descriptions made cases fall. The search believes hypotheses (no description, one, or two that
+ * are each enough, needed together, or add up), asks the most informative trials, and shares evidence between the
+ * cases. Whatever it accuses is then confirmed by itself, on fresh trials of two arms that differ in this description
+ * alone, pooled over the cases that accuse it.
  *
  * A harmless description is blamed with chance <= 5 % in the whole procedure, however it was chosen: its tests spend
  * .05 x .6 in the first round and .05 x .4 in the second, over all looks (Bonferroni). Measured: 0-.9 % of cases.
@@ -216,7 +216,7 @@ class PlayedBlame {
     return top && top.chance >= accusable ? top : undefined;
   }
 
-  /** Two arms that differ in this description alone. Another member of its set is new if both are needed, else reverted. */
+  /** Two arms that differ in this description alone. Others of its set are new if needed too, else reverted. */
   #pairOf(suspect: Suspect, { members, likeliest }: SetChance, i: number, round: 1 | 2): Pair {
     const { belief } = suspect;
     const h = belief.hypotheses.indexOf(likeliest);

@@ -11,17 +11,18 @@ const testSchema = z.object({
   p: z.number(),
   level: z.number(),
   isConfirmed: z.boolean(),
-  /** By case: passes with the description reverted and new, the others of its set as they were, and the case's own p. */
+  /** By case: passes with the description reverted and new, the rest of its set as it was, and the case's own p. */
   cases: z.array(z.object({ case: z.string(), reverted: countsSchema, new: countsSchema, p: z.number() })),
 });
 const relation = z.enum(["none", "single", "or", "and", "add"]);
 
 /**
- * What is to blame for the fall of one case. `blamed`: every description of the likeliest set is confirmed; `in-part`: some
- * are (or, with `only-change`, nothing else changed, and nothing was asked); `undecided`: none is, or too many trials
- * are missing; `chance`: most likely no description did it; `nothing`: there is nothing to explain. `relation`: of the
- * likeliest set, not tested. `sets`: the fewest sets that hold 90 % together, not tested. `seen`: what a deterministic
- * model was seen to do: reverting all of `reverted` repairs the case, and all of `breaking` alone break it.
+ * What is to blame for the fall of one case. `blamed`: every description of the likeliest set is confirmed; `in-part`:
+ * some are (or, with `only-change`, nothing else changed, and nothing was asked); `undecided`: none is, or too many
+ * trials are missing; `chance`: most likely no description did it; `nothing`: there is nothing to explain. `relation`:
+ * of the likeliest set, not tested. `sets`: the fewest sets that hold 90 % together, not tested. `seen`: what a
+ * deterministic model was seen to do: reverting all of `reverted` repairs the case, and all of `breaking` alone break
+ * it.
  */
 const blamedCaseSchema = z.object({
   case: z.string(),
@@ -48,9 +49,9 @@ export function blameNothing(id: string, kind: BlamedCase["kind"], because: Blam
 }
 
 /**
- * What `evals blame` found on one suite and model: the object that `--json` prints and the report is made from. `from`: what
- * the base list and the known rates are of. `verdict` is null
- * where the search was stopped, and `stopped` then says why.
+ * What `evals blame` found on one suite and model: the object that `--json` prints and the report is made from. `from`:
+ * what the base list and the known rates are of. `verdict` is null where the search was stopped, and `stopped` then
+ * says why.
  */
 export const blameReportSchema = z.object({
   ...experimentFacts,

@@ -254,7 +254,9 @@ async function planCheck(
   };
 }
 
-/** The list of a case in the base arm: its own in the baseline; for an added one, that of one with the same list today. */
+/**
+ * The list of a case in the base arm: its own in the baseline; for an added one, that of a case with its list today.
+ */
 function createToolsetFinder({ cases: accepted, toolsets }: Baseline, cases: readonly PlannedCase[]) {
   const before = new Map(accepted.map(({ id, toolset }) => [id, toolset]));
   const byToday = new Map(cases.map(({ case: { id }, toolset: { hash } }) => [hash, before.get(id)]));

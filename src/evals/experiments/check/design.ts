@@ -34,9 +34,9 @@ import { hasQueryFallen, PlayedCase, wordingsP } from "./playedCase.ts";
 
 /**
  * `seed`: the run's; it decides which arm of a pair is asked first, and the reach. `trials`: the cap per case and arm.
- * `margin`: the largest mean drop that counts as no regression. `families`: suite-model pairs of the run. `requests`: how
- * many different requests a case has, its tool orders (m!) times its `wordings`; trial t and trial t + requests ask the
- * same. `pairsPerOrder`: see `OrderSchedule`. `alwaysAlike`: the model is known to answer a repeated request alike.
+ * `margin`: the largest mean drop that counts as no regression. `families`: suite-model pairs of the run. `requests`:
+ * how many different requests a case has, its tool orders (m!) times its `wordings`; trial t and trial t + requests ask
+ * the same. `pairsPerOrder`: see `OrderSchedule`. `alwaysAlike`: the model is known to answer a repeated request alike.
  * `onlySuite`: a case that fell does not end the run, because only a drop of the suite matters.
  */
 export type CheckSetup = Pick<ScheduleSetup, "cases" | "seed" | "requests" | "wordings" | "pairsPerOrder"> & {
@@ -51,7 +51,7 @@ export type CheckSetup = Pick<ScheduleSetup, "cases" | "seed" | "requests" | "wo
   withReach?: boolean;
 };
 
-/** With at least this many suspects, and more than this share of the cases, the suite itself dropped, and no case runs ahead. */
+/** With so many suspects, and more than this share of the cases, the suite itself dropped, and no case runs ahead. */
 const broadFall = { least: 3, share: 0.3 };
 /** After a drop of the suite, with more than this share of suspects (at least three) no case is named. */
 const nameless = 0.4;
@@ -67,11 +67,11 @@ const deterministicAt = Math.log(0.002);
 const settledAt = 12;
 /** The level of a case when consecutive answers count as one. */
 const blockLevel = 0.005;
-/** Doubts about dependence are settled by further trials of the cases that fell, up to two rungs and this many trials. */
+/** Doubts about dependence are settled by further trials of fallen cases, up to two rungs and this many trials. */
 const doubt = { rungs: 2, trials: 35 };
 /** In larger suites, only the pairs that all cases have show whether consecutive answers are independent. */
 const mostAskedFurther = 50;
-/** Wordings that mostly pass mostly fall where an edit moves them, so by wordings the suite must be surer by this factor. */
+/** Wordings that mostly pass mostly fall where an edit moves them, so there the suite must be surer by this factor. */
 const wordingsShare = 0.5;
 /** Cases that look worse in a report. */
 const shownAt = 0.2;
@@ -90,22 +90,22 @@ type Look = {
 type Decision = Pick<CheckVerdict, "kind"> & Partial<Pick<CheckVerdict, "by" | "because">> & { now: Look };
 
 /**
- * The check of base against head, on pairs: trial t of a case is asked in both arms with the same tool order. Answers have
- * grades (see grades.ts), and every claim is about two rates: passes, and selections of the right tool. At each look, for
- * the first K pairs of every case:
+ * The check of base against head, on pairs: trial t of a case is asked in both arms with the same tool order. Answers
+ * have grades (see grades.ts), and every claim is about two rates: passes, and selections of the right tool. At each
+ * look, for the first K pairs of every case:
  * 1. a case whose exact p is at most the case level, at any rung it was asked for: REGRESSED (cases);
  * 2. the sign test of the suite at most a K/T: REGRESSED (suite);
- * 3. cases that look worse run ahead to their next rungs until they are named or look worse no more, unless there are so
- *    many of them that the suite must have dropped;
+ * 3. cases that look worse run ahead to their next rungs until they are named or look worse no more, unless there are
+ *   so many of them that the suite must have dropped;
  * 4. the mean drop of both rates below the margin at z standard errors: NO REGRESSION, or INCONCLUSIVE when answers are
- *    missing or no case can fall.
- * After red, the other cases are asked on so that all that fell, or rose, are named. A model samples until the chance that
- * its equal requests agreed so often is below .002: then its different requests decide, and repeats count no more. When
- * consecutive answers are not independent, cases must be shown by blocks of answers, else the check is INCONCLUSIVE.
+ *   missing or no case can fall. After red, the other cases are asked on so that all that fell, or rose, are named. A
+ *   model samples until the chance that its equal requests agreed so often is below .002: then its different requests
+ *   decide, and repeats count no more. When consecutive answers are not independent, cases must be shown by blocks of
+ *   answers, else the check is INCONCLUSIVE.
  *
- * A false REGRESSED has chance .01 by cases (Bonferroni over cases and rungs, exact under any adaptive allocation) and .04
- * by the suite (look K uses the first K pairs of every case, whoever ran ahead); NO REGRESSION at a true drop of the
- * margin <= .05. Throws RangeError for a cap outside 1..140, or no cases.
+ * A false REGRESSED has chance .01 by cases (Bonferroni over cases and rungs, exact under any adaptive allocation) and
+ * .04 by the suite (look K uses the first K pairs of every case, whoever ran ahead); NO REGRESSION at a true drop of
+ * the margin <= .05. Throws RangeError for a cap outside 1..140, or no cases.
  */
 export function check(given: CheckSetup): Design<CheckVerdict> {
   const setup = withDefaults(given);
@@ -231,8 +231,8 @@ class PlayedCheck {
   }
 
   /**
-   * Answers that came after an error. A request that is sent again is a second draw, so they count both ways where they are
-   * more than 5 % of an arm, or more of one arm than of the other. Undefined if there are none.
+   * Answers that came after an error. A request that is sent again is a second draw, so they count both ways where they
+   * are more than 5 % of an arm, or more of one arm than of the other. Undefined if there are none.
    */
   #countResent() {
     const [base, head] = pairArms.map((arm) => ({
@@ -294,7 +294,7 @@ class PlayedCheck {
     return { look, trials, tallies, suite, orders, level, hasFallen };
   }
 
-  /** Takes suspects to their next rungs, round by round. Returns true, without requests, if there are too many of them. */
+  /** Takes suspects to their next rungs, round by round. Returns true, without requests, if there are too many. */
   *#runAhead({ look }: Look, isLast: boolean): Play<boolean> {
     for (;;) {
       const suspects = this.#cases.filter((one) => this.#isSuspect(one));
@@ -345,8 +345,8 @@ class PlayedCheck {
   }
 
   /**
-   * Cases are asked further because of their answers, which makes consecutive ones agree a little. Over hundreds of cases
-   * that adds up, so there the pairs that all cases have decide.
+   * Cases are asked further because of their answers, which makes consecutive ones agree a little. Over hundreds of
+   * cases that adds up, so there the pairs that all cases have decide.
    */
   #measureDependence(): Dependence {
     const common = Math.min(...this.#cases.map(({ asked }) => asked));

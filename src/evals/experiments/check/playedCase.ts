@@ -123,8 +123,8 @@ export class PlayedCase {
   }
 }
 
-// The wordings of a query take turns from trial to trial. Where an edit moves some of them only, the fall is about these
-// wordings and not about the query, however many trials show it.
+// The wordings of a query take turns from trial to trial. Where an edit moves some of them only, the fall is about
+// these wordings and not about the query, however many trials show it.
 
 /** A fall is that of the query if the half of its wordings that fell least shows it at this level. */
 const sharedAt = 0.1;
@@ -135,7 +135,7 @@ function netDrop({ ways: [first] }: PairTally, rate: Rate): number {
   return down - up;
 }
 
-/** Whether the query of a case fell in its first pairs, and not some wordings of it. With a single wording nothing can tell. */
+/** Whether the query of a case fell in its first pairs, and not some wordings of it. A single wording cannot tell. */
 export function hasQueryFallen(one: PlayedCase, pairs: number): boolean {
   if (one.wordings === 1) return true;
   const drops = one.byWording(pairs).map((tally, wording) => ({ wording, drop: netDrop(tally, one.test.rate) }));
@@ -145,9 +145,9 @@ export function hasQueryFallen(one: PlayedCase, pairs: number): boolean {
 }
 
 /**
- * The sign test of the suite where an edit moves whole wordings: P(the sum of +-d over wordings is at least what it is), d
- * the pairs by which a wording fell; a pair of a case with one wording counts by itself. 0 without several wordings, where
- * the pairs have decided already. Source: the sign-flip (randomization) test, exact under symmetry.
+ * The sign test of the suite where an edit moves whole wordings: P(the sum of +-d over wordings is at least what it
+ * is), d the pairs by which a wording fell; a pair of a case with one wording counts by itself. 0 without several
+ * wordings, where the pairs have decided already. Source: the sign-flip (randomization) test, exact under symmetry.
  */
 export function wordingsP(cases: readonly PlayedCase[], pairs: number, rate: Rate): number {
   if (cases.every(({ wordings }) => wordings === 1)) return 0;

@@ -6,7 +6,7 @@ import { summarizePlacebo } from "./placebo.ts";
 
 // A regression check in sentences: what happened and what to do, in words without statistics.
 
-/** Whether the model is, or is assumed to be, deterministic and every different request was asked: then there is no p-value. */
+/** Whether the model is, or is assumed, deterministic and every different request was asked: there is no p-value. */
 export const isExhausted = ({ method }: ComparedCheck): boolean => method === "exhausted";
 
 /** Whether two tool lists were compared. */

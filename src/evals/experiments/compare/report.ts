@@ -54,8 +54,8 @@ export type Comparison = z.infer<typeof comparisonSchema>;
 type Better = Extract<Comparison, { kind: "compared" }>["better"];
 
 /**
- * Compares two finished records of a suite, without new calls. Their trials were not interleaved, so a change of the model
- * in between looks like a change of the wording. Both directions are tested, each one-sided at 5 % over all
+ * Compares two finished records of a suite, without new calls. Their trials were not interleaved, so a change of the
+ * model in between looks like a change of the wording. Both directions are tested, each one-sided at 5 % over all
  * `families` comparisons. Records that are not comparable are refused, with every reason.
  */
 export function compareSides(

@@ -38,7 +38,8 @@ export type Comparability =
 
 /**
  * The cases that can be compared between then (a baseline or an earlier run) and now, or every reason why none can.
- * `withChanged`: cases that were added or reworded since are asked anew, too. Settings are compared only if both are known.
+ * `withChanged`: cases that were added or reworded since are asked anew, too. Settings are compared only if both are
+ * known.
  */
 export function comparability(
   then: ComparedRun,

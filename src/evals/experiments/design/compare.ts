@@ -24,8 +24,8 @@ import {
 import { boundaries, caseErrorOnce, defaultMargin, type LookPlan, type MeanDrop, suspicionAt } from "./statistics.ts";
 
 /**
- * Two finished records. `samePairs`: trial t of a case had the same tool order in both; whether the records are of one time
- * is the caller's to say: if not, a change of the model looks like a change of the wording.
+ * Two finished records. `samePairs`: trial t of a case had the same tool order in both; whether the records are of one
+ * time is the caller's to say: if not, a change of the model looks like a change of the wording.
  */
 type CompareSetup = {
   cases: readonly string[];
@@ -41,11 +41,11 @@ type CompareSetup = {
 };
 
 /**
- * Compares two finished records in one look, without asking for anything. With the same orders: the tests of a check on the
- * first pairs that both records have, a = .04 for the suite, .01/n for a case. With different orders: the exact
- * Cochran-Mantel-Haenszel test at .04, and D with the pooled variance r(1-r)(1/k_b + 1/k_h), r = (s + 1/2)/(N + 1), in place
- * of the pairs. Levels are divided by `families`. Missing answers count both ways. `cases`: those with a trial in both
- * records, at least one.
+ * Compares two finished records in one look, without asking for anything. With the same orders: the tests of a check on
+ * the first pairs that both records have, a = .04 for the suite, .01/n for a case. With different orders: the exact
+ * Cochran-Mantel-Haenszel test at .04, and D with the pooled variance r(1-r)(1/k_b + 1/k_h), r = (s + 1/2)/(N + 1), in
+ * place of the pairs. Levels are divided by `families`. Missing answers count both ways. `cases`: those with a trial in
+ * both records, at least one.
  */
 export function compareRecords(setup: CompareSetup): CheckVerdict {
   const { cases, record, seed, margin = defaultMargin, families = 1, withReach = true } = setup;
@@ -137,9 +137,9 @@ function pooledDrop(cases: readonly CaseCounts[]): MeanDrop | undefined {
 export const exhaustedLevel = 0.025;
 
 /**
- * The verdict on a deterministic model, when all of its different requests were asked: REGRESSED by the tests of
- * a check; NO REGRESSION, exact for these requests, when nothing went from pass to fail; else CHANGED with every flip. One
- * flipped case with one order is CHANGED, never REGRESSED: nothing distinguishes it from a harmless flip.
+ * The verdict on a deterministic model, when all of its different requests were asked: REGRESSED by the tests of a
+ * check; NO REGRESSION, exact for these requests, when nothing went from pass to fail; else CHANGED with every flip.
+ * One flipped case with one order is CHANGED, never REGRESSED: nothing distinguishes it from a harmless flip.
  */
 export function decideExhausted(tallies: readonly PairTally[], level: number, figures: Figures): CheckVerdict {
   const regressed = findRegression(tallies, level / tallies.length, isSignificant(figures.suite.p, level), figures);
@@ -160,10 +160,11 @@ export function adviseOpen(mean: MeanDrop, trials: number, margin: number, z: nu
 }
 
 /**
- * Further pairs per case after which an open check has come to a verdict with at least this chance: the least f of 1, 2,
- * .. then steps of 5 % with Phi((margin - z s - D)/t) + Phi((D - 2 s)/t) >= chance, where V = trials SE^2,
- * s = sqrt(V/(trials + f)) is the standard error then and t = sqrt(V (1/trials - 1/(trials + f))) how far D may still move.
- * Undefined when 20,000 are not enough. Within a factor of two of what is needed in 81-100 % of open checks (simulated).
+ * Further pairs per case after which an open check has come to a verdict with at least this chance: the least f of 1,
+ * 2, .. then steps of 5 % with Phi((margin - z s - D)/t) + Phi((D - 2 s)/t) >= chance, where V = trials SE^2, s =
+ * sqrt(V/(trials + f)) is the standard error then and t = sqrt(V (1/trials - 1/(trials + f))) how far D may still move.
+ * Undefined when 20,000 are not enough. Within a factor of two of what is needed in 81-100 % of open checks
+ * (simulated).
  */
 export function furtherPairs(
   { drop, standardError }: MeanDrop,
@@ -191,9 +192,9 @@ const losses = [30, 40, 50, 60, 70, 80, 90, 100];
 
 /**
  * What the looks taken would have caught: the least loss of one case, in points, that is named 8 times in 10. Null when
- * not even a dead case is. By simulation from the run's own rates, 400 plays a loss: a case drawn at random, its base rate
- * from Beta(s + 1/2, 2K - s + 1/2) with s its passes of both arms in K pairs, its head rate that less the loss, played alone
- * through the looks and its rungs. `tallies`: of the deciding look; `look`: its number.
+ * not even a dead case is. By simulation from the run's own rates, 400 plays a loss: a case drawn at random, its base
+ * rate from Beta(s + 1/2, 2K - s + 1/2) with s its passes of both arms in K pairs, its head rate that less the loss,
+ * played alone through the looks and its rungs. `tallies`: of the deciding look; `look`: its number.
  */
 export function simulateReach(
   tallies: readonly PairTally[],

@@ -22,8 +22,8 @@ export function countRate([neither, selected, passed]: Grades, rate: Rate): Coun
 }
 
 /**
- * Did one case drop? With m the smaller of Fisher's p of both rates: P(either is <= m) given how often each grade came in
- * both arms together. Where only two grades came the rates are the same test, or one cannot move: then m itself. The
+ * Did one case drop? With m the smaller of Fisher's p of both rates: P(either is <= m) given how often each grade came
+ * in both arms together. Where only two grades came the rates are the same test, or one cannot move: then m itself. The
  * rate with the smaller p is named, the pass rate on ties.
  */
 export function caseP(base: Grades, head: Grades): RatedP {
@@ -52,9 +52,9 @@ export function countDiffering(kinds: Kinds, rate: Rate): number {
 }
 
 /**
- * Did the suite drop? The exact sign test (McNemar 1947) on the pairs that differ in a rate; with m the smaller p of both
- * rates, P(either is <= m). Under the null a differing pair goes either way with chance 1/2 whatever its order did to
- * both arms, so the test is exact under order effects and drift in time. `down`: base has the better grade.
+ * Did the suite drop? The exact sign test (McNemar 1947) on the pairs that differ in a rate; with m the smaller p of
+ * both rates, P(either is <= m). Under the null a differing pair goes either way with chance 1/2 whatever its order did
+ * to both arms, so the test is exact under order effects and drift in time. `down`: base has the better grade.
  */
 export function suiteP(down: Kinds, up: Kinds): RatedP {
   const [a, b, c] = [down[0] + up[0], down[1] + up[1], down[2] + up[2]];
@@ -81,8 +81,8 @@ export type AlikeAnswers = { grade: 0 | 1 | 2; trials: number };
 
 /**
  * ln of the chance that equal requests always get equal grades, if answers could be exchanged between trials, given how
- * often each grade came: (ways to give whole requests the observed numbers of grades) / (k! / (k0! k1! k2!)). 0 when all
- * grades are equal, or no request was repeated. A low value shows that the model is deterministic.
+ * often each grade came: (ways to give whole requests the observed numbers of grades) / (k! / (k0! k1! k2!)). 0 when
+ * all grades are equal, or no request was repeated. A low value shows that the model is deterministic.
  */
 export function lnAgreement(requests: readonly AlikeAnswers[]): number {
   const counts = [0, 1, 2].map((grade) => sumOf(requests, (one) => (one.grade === grade ? one.trials : 0)));
@@ -123,8 +123,8 @@ export const isDoubtful = ({ score }: Dependence): boolean => score > doubtfulAt
 
 /**
  * Tests whether consecutive answers of a case and arm are independent: the circular lag-1 products of the grades less
- * their mean, summed over cases, against their moments under permutation. What both arms share (drift, moods, orders) shows
- * in the products across arms as well and does no harm, so it is subtracted.
+ * their mean, summed over cases, against their moments under permutation. What both arms share (drift, moods, orders)
+ * shows in the products across arms as well and does no harm, so it is subtracted.
  */
 export function measureDependence(cases: readonly Sequence[]): Dependence {
   const moments = cases.filter(({ base }) => base.length >= 3).map(measureProducts);
@@ -170,8 +170,8 @@ function lagVariance(squares: number, fourths: number, k: number): number {
 }
 
 /**
- * The normal score of a centered sum that moves in steps of about `step`. Few failures are few coincidences, which are a
- * Poisson count rather than normal: the score is then that of its square root. Without variance, the score is 0.
+ * The normal score of a centered sum that moves in steps of about `step`. Few failures are few coincidences, which are
+ * a Poisson count rather than normal: the score is then that of its square root. Without variance, the score is 0.
  */
 function standardise(sum: number, variance: number, step: number): number {
   if (variance === 0) return 0;
@@ -186,7 +186,9 @@ export function chooseBlock(correlation: number): number {
   return Math.max(3, Math.ceil((1 + r) / (1 - r)));
 }
 
-/** The smaller Fisher p of both rates when so many answers count as one; what base loses is rounded against the claim. */
+/**
+ * The smaller Fisher p of both rates when so many answers count as one; a loss of base is rounded against the claim.
+ */
 export function blockP(base: Grades, head: Grades, block: number): number {
   const ps = rates.map((rate) => {
     const [then, now] = [countRate(base, rate), countRate(head, rate)];

@@ -21,9 +21,9 @@ import {
 import { isWithinMargin, type MeanDrop, meanDrop, widen } from "./statistics.ts";
 
 /**
- * Adds a recorded trial to the record of a design. Lines of the journal that are added in their order give the record that
- * the design saw, so a run can be resumed or replayed from its journal. A trial that was cancelled or not paid for is not
- * on the record: it is asked again when the run is resumed.
+ * Adds a recorded trial to the record of a design. Lines of the journal that are added in their order give the record
+ * that the design saw, so a run can be resumed or replayed from its journal. A trial that was cancelled or not paid for
+ * is not on the record: it is asked again when the run is resumed.
  */
 export function addTrial(record: TrialRecord, trial: Trial): void {
   const { case: id, arm, trial: number } = trial.cell;
@@ -33,8 +33,8 @@ export function addTrial(record: TrialRecord, trial: Trial): void {
 }
 
 /**
- * What a trial is to a design. What the model did itself (cut at the token limit, malformed, refused) was graded as a fail.
- * Missing is what kept an answer from being graded: infrastructure, or a judge that did not answer.
+ * What a trial is to a design. What the model did itself (cut at the token limit, malformed, refused) was graded as a
+ * fail. Missing is what kept an answer from being graded: infrastructure, or a judge that did not answer.
  */
 export function readObservation({ outcome, verdict, copy }: Trial): Observation | undefined {
   if (outcome.kind === "broken")
@@ -88,10 +88,10 @@ type ByArm<T> = { base: T; head: T };
 export type PairCount = ByArm<Grades> & { pairs: number; down: Kinds; up: Kinds; missing: ByArm<number> };
 
 /**
- * What the first pairs of a case came to. `ways`: missing answers as failed, and left out. What was asked again may answer
- * otherwise than what was missing at first would have (a model that times out when it fails passes in the end), so there
- * are three more ways: all of these left out; as if they had spoken for head; and as if against it. Whatever is claimed
- * must hold in every way. Only the first way where nothing was ever missing.
+ * What the first pairs of a case came to. `ways`: missing answers as failed, and left out. What was asked again may
+ * answer otherwise than what was missing at first would have (a model that times out when it fails passes in the end),
+ * so there are three more ways: all of these left out; as if they had spoken for head; and as if against it. Whatever
+ * is claimed must hold in every way. Only the first way where nothing was ever missing.
  */
 export type PairTally = {
   case: string;
@@ -230,9 +230,9 @@ export const differ =
   ({ down, up, pairs }: PairCount) => ({ down: countDiffering(down, rate), up: countDiffering(up, rate), pairs });
 
 /**
- * What the suite came to at one look. `down`, `up`: pairs that differ in the rate that the test names. `drops`: the mean
- * drop of a rate over the cases that can fall in it, `live` of them; undefined where none can. `isClear`: the drop of
- * every rate is below the margin, in every way of counting.
+ * What the suite came to at one look. `down`, `up`: pairs that differ in the rate that the test names. `drops`: the
+ * mean drop of a rate over the cases that can fall in it, `live` of them; undefined where none can. `isClear`: the drop
+ * of every rate is below the margin, in every way of counting.
  */
 export type SuiteJudgment = RatedP & {
   down: number;

@@ -3,10 +3,10 @@ import { getOrAdd, sumOf } from "../../base/collections.ts";
 import { deriveSeed, seededRandom, shuffle } from "../../base/stats/random.ts";
 
 /**
- * `from`: the first trial, where earlier ones had orders of another schedule. `cap`: the most trials of a case before its
- * verdict. `pairsPerOrder`: about how many pairs share a tool order, so that a prompt cache serves all but the first of
- * them; 1: every pair has its own, for lists that no provider caches. `requests`: how many different requests a case
- * has: its tool orders times the `wordings` of its query, which take turns.
+ * `from`: the first trial, where earlier ones had orders of another schedule. `cap`: the most trials of a case before
+ * its verdict. `pairsPerOrder`: about how many pairs share a tool order, so that a prompt cache serves all but the
+ * first of them; 1: every pair has its own, for lists that no provider caches. `requests`: how many different requests
+ * a case has: its tool orders times the `wordings` of its query, which take turns.
  */
 export type ScheduleSetup = {
   cases: readonly string[];
@@ -34,10 +34,10 @@ type Taken = {
 };
 
 /**
- * Which tool order each trial of a design gets. All cases share one line of orders. Trials are asked in stages, and each
- * stage takes a pool of new orders from the line, about a tenth of its pairs; a case walks through the pool from a place
- * of its own, so that no case gets an order twice before all of its requests are used. After that they repeat in the same
- * sequence. Which order a trial gets depends on what was asked before, never on the answers to an order.
+ * Which tool order each trial of a design gets. All cases share one line of orders. Trials are asked in stages, and
+ * each stage takes a pool of new orders from the line, about a tenth of its pairs; a case walks through the pool from a
+ * place of its own, so that no case gets an order twice before all of its requests are used. After that they repeat in
+ * the same sequence. Which order a trial gets depends on what was asked before, never on the answers to an order.
  */
 export class OrderSchedule {
   readonly #setup: ScheduleSetup;
@@ -91,8 +91,8 @@ export class OrderSchedule {
   }
 
   /**
-   * Gives trials `from`..`to` of a case their orders, where they have none. `isAhead`: trials beyond those of the stage take
-   * the latest orders of its pool that the case has left, then the next of the line, which others will take later.
+   * Gives trials `from`..`to` of a case their orders, where they have none. `isAhead`: trials beyond those of the stage
+   * take the latest orders of its pool that the case has left, then the next of the line, which others will take later.
    */
   take(span: Pick<Span, "case" | "from" | "to">, isAhead: boolean): void {
     const taken = this.#takenBy(span.case);
@@ -109,9 +109,9 @@ export class OrderSchedule {
   }
 
   /**
-   * Asks for what the record lacks of these trials, as a stage of their own, or with `isAhead` ahead of the stage that was
-   * opened last. What shares an order is asked together; where orders are not shared, the first trial of every case comes
-   * before the second of any. The seed decides which arm of a trial is asked first.
+   * Asks for what the record lacks of these trials, as a stage of their own, or with `isAhead` ahead of the stage that
+   * was opened last. What shares an order is asked together; where orders are not shared, the first trial of every case
+   * comes before the second of any. The seed decides which arm of a trial is asked first.
    */
   *bring(record: TrialRecord, spans: readonly Span[], look: number, isAhead = false): Play<void> {
     const most = isAhead ? 0 : Math.max(0, ...spans.map((span) => this.#listNew(span).length));
@@ -199,10 +199,10 @@ export type OrderedPairs = { orders: readonly number[]; differences: readonly nu
 
 /**
  * By how much shared orders widen the error of a mean over pairs: pairs of one order differ alike where the order does
- * something to one arm alone. With r the difference of a pair less the mean of its case, and S_o their sum over an order:
- * sum S_o^2 / sum r^2 x R / (R - 1) for R orders, at least 1 (a variance over clusters against one over their members; Kish
- * 1965). 1 when no order is shared, when nothing differs, and when all orders that exist are in use, which leaves nothing
- * to chance. `exist`: how many orders there are.
+ * something to one arm alone. With r the difference of a pair less the mean of its case, and S_o their sum over an
+ * order: sum S_o^2 / sum r^2 x R / (R - 1) for R orders, at least 1 (a variance over clusters against one over their
+ * members; Kish 1965). 1 when no order is shared, when nothing differs, and when all orders that exist are in use,
+ * which leaves nothing to chance. `exist`: how many orders there are.
  */
 export function designEffect(cases: readonly OrderedPairs[], exist = many): { orders: number; effect: number } {
   const sums = new Map<number, number>();

@@ -11,7 +11,8 @@ const leastRunAhead = 70;
 
 /**
  * The level that the tests of single cases share, over cases and rungs. Fisher's p is discrete, so what they err in is
- * less: at most .0097 for every pass rate, 1 to 200 cases and 7 to 9 rungs (exact recursion over the passes of both arms).
+ * less: at most .0097 for every pass rate, 1 to 200 cases and 7 to 9 rungs (exact recursion over the passes of both
+ * arms).
  */
 const caseError = 0.035;
 /** The same for a single look, whose error is at most this level. */
@@ -20,7 +21,7 @@ export const caseErrorOnce = 0.01;
 /** The share of the cases' level that may name a case as risen. */
 const riseError = 0.01;
 
-/** a(J): P(any look j of J: Z_j > Phi^-1(1 - a K_j/T)) = .04 for Brownian Z, by simulation of 400,000 paths. J = 1..10. */
+/** a(J): P(any look j of J: Z_j > Phi^-1(1 - a K_j/T)) = .04 for Brownian Z, by 400,000 simulated paths. J = 1..10. */
 const suiteLevels = [0.04, 0.0309, 0.0266, 0.0239, 0.0223, 0.0217, 0.0208, 0.0203, 0.0199, 0.0198];
 /** Pocock's constant for J looks at one-sided 5 % (Pocock, Biometrika 64, 1977). J = 1..10. */
 const pocock = [1.645, 1.848, 1.977, 2.065, 2.135, 2.189, 2.238, 2.276, 2.323, 2.361];
@@ -31,9 +32,9 @@ const surplusOfFewCases = 0.3;
 
 /**
  * The looks and levels for `cases` cases and a cap of `trials` per arm. `families`: the number of suite-model pairs of
- * the run; the levels that can make a run red are divided by it, so that a run errs in at most 5 %, under any dependence
- * (Bonferroni; the fixed share of Holm's first step). Throws RangeError for a cap that is not a whole number in 1..140, or
- * no cases.
+ * the run; the levels that can make a run red are divided by it, so that a run errs in at most 5 %, under any
+ * dependence (Bonferroni; the fixed share of Holm's first step). Throws RangeError for a cap that is not a whole number
+ * in 1..140, or no cases.
  */
 export function planLooks(cases: number, trials: number = defaultTrials, families = 1) {
   if (!Number.isInteger(trials) || trials < 1 || trials > mostTrials)
@@ -50,11 +51,10 @@ export function planLooks(cases: number, trials: number = defaultTrials, familie
 }
 
 /**
- * The looks of one check and its levels.
- * `looks`: trials per case and arm at which the suite is judged; `rungs`: these, and those to which suspects may run
- * ahead; `least`: nothing is decided with fewer trials. `suiteLevel`: a; a look at K trials tests at a K/T.
- * `z`: half-width of the interval in standard errors. `caseLevel`: of one case at one rung. `riseLevel`: of one case that
- * rose, which is named beside those that fell.
+ * The looks of one check and its levels. `looks`: trials per case and arm at which the suite is judged; `rungs`: these,
+ * and those to which suspects may run ahead; `least`: nothing is decided with fewer trials. `suiteLevel`: a; a look at
+ * K trials tests at a K/T. `z`: half-width of the interval in standard errors. `caseLevel`: of one case at one rung.
+ * `riseLevel`: of one case that rose, which is named beside those that fell.
  */
 export type LookPlan = ReturnType<typeof planLooks>;
 
@@ -69,7 +69,7 @@ export function widen(z: number, cases: number): number {
   return cases <= 2 ? z + surplusOfFewCases : z;
 }
 
-/** A case whose p is at most this looks worse, and runs ahead. It only affects which trials are requested; no verdict depends on it. */
+/** A case whose p is at most this looks worse, and runs ahead. It affects only which trials are asked. */
 export function suspicionAt(trials: number): number {
   return trials <= 8 ? 0.5 : trials <= 18 ? 0.35 : 0.2;
 }

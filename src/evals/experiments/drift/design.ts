@@ -46,9 +46,9 @@ const newCase = (id: string, bank: readonly Counts[] = []) => ({
 type MonitoredCase = ReturnType<typeof newCase>;
 
 /**
- * The drift monitor: add night after night, read the verdict of each. False alarms: fewer than 5 % of unchanged histories
- * raise one, in all nights together (M is a martingale for rates drawn from Beta(1/2, 1/2); for fixed rates measured:
- * <= 3.5 % in 108 nulls over 90 nights, with follow-ups, at any number of trials).
+ * The drift monitor: add night after night, read the verdict of each. False alarms: fewer than 5 % of unchanged
+ * histories raise one, in all nights together (M is a martingale for rates drawn from Beta(1/2, 1/2); for fixed rates
+ * measured: <= 3.5 % in 108 nulls over 90 nights, with follow-ups, at any number of trials).
  */
 export class DriftMonitor {
   readonly #cases = new Map<string, MonitoredCase>();
@@ -229,7 +229,7 @@ export class DriftMonitor {
     return meanChange(splits.map(({ before, after }) => ({ base: before, head: after }))) ?? 0;
   }
 
-  /** The trials a case of a baseline with the rates of this one, against which the last nights would decide; 0 if none. */
+  /** The trials a case of a baseline with these rates, against which the last nights would decide; 0 if none. */
   #findBank(): number {
     const trials = Math.max(1, ...[...this.#cases.values()].map(({ bank }) => pool(bank).trials));
     const decides = (bank: number) => isWithin(this.#net(bank / trials), this.#options.margin);
@@ -237,9 +237,9 @@ export class DriftMonitor {
   }
 
   /**
-   * The mean change between the baseline and the last nights pooled, follow-ups left out, with its one-sided bounds. The
-   * baseline is the bank and the quiet nights that have joined it; alarms do not use these. `times`: as if the bank had so
-   * many times its trials.
+   * The mean change between the baseline and the last nights pooled, follow-ups left out, with its one-sided bounds.
+   * The baseline is the bank and the quiet nights that have joined it; alarms do not use these. `times`: as if the bank
+   * had so many times its trials.
    */
   #net(times = 1) {
     const { nights: length, wobble, z, quiet } = pooled;

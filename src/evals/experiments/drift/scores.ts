@@ -10,7 +10,7 @@ export const sumNight = ({ passed, trials, followUps = noTrials }: NightCounts):
   trials: trials + followUps.trials,
 });
 
-/** Passes of a case by night: `bank` by the nights it was recorded on, `nights` by nights of the monitor, holes if none. */
+/** Passes of a case by night: `bank` by nights of the recording, `nights` by nights of the monitor, holes if none. */
 export type CaseHistory = {
   bank: readonly Counts[];
   nights: readonly (NightCounts | undefined)[];
@@ -21,8 +21,8 @@ const firstWeight = 0.2;
 /** From the second night on a change comes with chance 1/50 a night. */
 const hazard = 1 / 50;
 /**
- * Follow-ups are asked because of what was seen, and share the luck of that night: each is discounted by so much more. At an
- * unmeasured correlation of .1 this brings false alarms over 90 nights from 10-14 % to 1-6 %; an acute break is
+ * Follow-ups are asked because of what was seen, and share the luck of that night: each is discounted by so much more.
+ * At an unmeasured correlation of .1 this brings false alarms over 90 nights from 10-14 % to 1-6 %; an acute break is
  * still reported the same night, a slow fall two nights later.
  */
 const followUpDiscount = 0.08;
@@ -50,8 +50,8 @@ export type Score = { value: number; likeliest: number };
  * count. The trials of one night (and of one bank night) are worth
  * k / (1 + (k - 1) rho): they are correlated; follow-ups a little less.
  *
- * With rates drawn from Beta(1/2, 1/2) it is a martingale that starts at 1, so it reaches 20 in at most 5 % of unchanged
- * histories, however many nights, looks and follow-ups there are (Ville 1939). For fixed rates: measured.
+ * With rates drawn from Beta(1/2, 1/2) it is a martingale that starts at 1, so it reaches 20 in at most 5 % of
+ * unchanged histories, however many nights, looks and follow-ups there are (Ville 1939). For fixed rates: measured.
  * `splits`: a cache that the caller may keep while nights are only added.
  */
 export function caseScore(history: CaseHistory, count: number, rho: number, splits: Split[] = []): Score {
@@ -113,11 +113,11 @@ function addNight(sum: Discounted, night: NightCounts | undefined, rho: number):
 
 /**
  * S: the same for a small change of all cases together. For each v, over cases with trials in both parts and 0 < X < K:
- * U = sum(x_post - q s / N), V = sum q p s (N - s) / (N^2 (N - 1)), d = U/V (a shift in logits),
- * v2 = 1/V + tau^2 (1/(B + v - 1) + 1/(T - v + 1)), BF_v = sqrt(v2 / (v2 + s2)) exp(d^2/2 (1/v2 - 1/(v2 + s2))), 1 if V = 0;
- * S = rest + sum_v w_v BF_v. tau = .4 allows for night-to-night wobble, s2 = .7^2. Counts are whole here; correlation within
- * a night multiplies 1/V by 1 + (k + 3) rho, k = the nightly trials. `direction`: the sign of d at the likeliest night.
- * Source: the score test of a common log odds ratio (Cochran, Mantel, Haenszel), as an approximate Bayes factor.
+ * U = sum(x_post - q s / N), V = sum q p s (N - s) / (N^2 (N - 1)), d = U/V (a shift in logits), v2 = 1/V + tau^2 (1/(B
+ * + v - 1) + 1/(T - v + 1)), BF_v = sqrt(v2 / (v2 + s2)) exp(d^2/2 (1/v2 - 1/(v2 + s2))), 1 if V = 0; S = rest + sum_v
+ * w_v BF_v. tau = .4 allows for night-to-night wobble, s2 = .7^2. Counts are whole here; correlation within a night
+ * multiplies 1/V by 1 + (k + 3) rho, k = the nightly trials. `direction`: the sign of d at the likeliest night. Source:
+ * the score test of a common log odds ratio (Cochran, Mantel, Haenszel), as an approximate Bayes factor.
  */
 export function suiteScore(
   cases: readonly CaseHistory[],
@@ -172,9 +172,9 @@ export function addWhole(sum: Counts, night: NightCounts | undefined): void {
 }
 
 /**
- * ln R of an alarm on night `alarm` (likeliest night `since`) by the nights after it: how much better the later nights go
- * with the time before the change than with the nights of the change. R <= 1/20: the change lasts; R >= 20: it was a blip.
- * Follow-ups are left out: they were asked because of what had been seen.
+ * ln R of an alarm on night `alarm` (likeliest night `since`) by the nights after it: how much better the later nights
+ * go with the time before the change than with the nights of the change. R <= 1/20: the change lasts; R >= 20: it was a
+ * blip. Follow-ups are left out: they were asked because of what had been seen.
  */
 export function returnScore(
   cases: readonly CaseHistory[],

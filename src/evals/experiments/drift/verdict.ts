@@ -160,8 +160,8 @@ export const nightArm = "head";
 export type NightSetup = { night: string; cases: readonly string[]; history: DriftHistory; options?: DriftOptions };
 
 /**
- * A night as a design: the nightly trials of every case, then one more of each case that looks different, until it looks so
- * no more or has ten. A night of which more than 5 % is missing is set aside. Missing trials leave the counts.
+ * A night as a design: the nightly trials of every case, then one more of each case that looks different, until it
+ * looks so no more or has ten. A night of which more than 5 % is missing is set aside. Missing trials leave the counts.
  */
 export function nightDesign({ night, cases, history, options = {} }: NightSetup): Design<DriftVerdict> {
   const trials = options.trials ?? nightlyTrials;

@@ -14,9 +14,10 @@ import { incumbentArm, type Outcome, type VariantFigures } from "../variants/ver
 
 /**
  * `train`: the cases that wordings are searched on. `heldOut`: those that one is proved on, which nothing else asks.
- * `guards`: the train cases that expect no call and no load, of which the search asks some, so that a wording that is picked
- * for everything does not win it. `siblings`: lists the train cases whose expected tools a wording leaves as they are,
- * which it must not harm. `rounds`: how often proposals are asked for. The other fields are as in `VariantSetup`.
+ * `guards`: the train cases that expect no call and no load, of which the search asks some, so that a wording that is
+ * picked for everything does not win it. `siblings`: lists the train cases whose expected tools a wording leaves as
+ * they are, which it must not harm. `rounds`: how often proposals are asked for. The other fields are as in
+ * `VariantSetup`.
  */
 export type LoopSetup = Pick<VariantSetup, "seed" | "bank" | "margin" | "harmUnsteady"> & {
   train: readonly string[];
@@ -28,8 +29,9 @@ export type LoopSetup = Pick<VariantSetup, "seed" | "bank" | "margin" | "harmUns
 };
 
 /**
- * `room`: the train cases that can be better. `rounds`: of the search, in each the wordings after every halving, best first;
- * the first has today's wording, too. `best`: what the search ends with, tested by `proof`; null: today's wording.
+ * `room`: the train cases that can be better. `rounds`: of the search, in each the wordings after every halving, best
+ * first; the first has today's wording, too. `best`: what the search ends with, tested by `proof`; null: today's
+ * wording.
  */
 export type LoopVerdict = {
   room: readonly string[];
@@ -40,7 +42,7 @@ export type LoopVerdict = {
 
 /** Plays a design; undefined if it was stopped before its verdict. */
 type Play = <W>(design: Design<W>) => Promise<W | undefined>;
-/** The names of the proposals of a round that may be asked, from what is known before it; undefined if it was stopped. */
+/** The names of the proposals of a round that may be asked, from what is known before; undefined if stopped. */
 export type Propose = (
   round: number,
   known: Pick<LoopVerdict, "room" | "rounds">,
@@ -50,9 +52,9 @@ export type Propose = (
 const foundShare = 0.95;
 
 /**
- * The loop: finds the train cases with room, halves the proposals of each round together with the best wording so far, and
- * proves one on fresh trials of held-out cases. Search spends no error, since nothing of it enters the proof: only one
- * wording is tested, by the adoption test of variants, so one that is no better is adopted in at most 5 % of loops.
+ * The loop: finds the train cases with room, halves the proposals of each round together with the best wording so far,
+ * and proves one on fresh trials of held-out cases. Search spends no error, since nothing of it enters the proof: only
+ * one wording is tested, by the adoption test of variants, so one that is no better is adopted in at most 5 % of loops.
  * Undefined if it was stopped.
  */
 export async function improveLoop(setup: LoopSetup, play: Play, propose: Propose): Promise<LoopVerdict | undefined> {
@@ -127,8 +129,8 @@ function countSearch(proposals: number, room: number): number {
 }
 
 /**
- * The trials of a loop: at most; typically (half of the cases have room, and a wording is proved at the first looks); and
- * of the smallest proof that adopts, which a budget must pay for.
+ * The trials of a loop: at most; typically (half of the cases have room, and a wording is proved at the first looks);
+ * and of the smallest proof that adopts, which a budget must pay for.
  */
 export function forecastLoop({ train, guards = [], heldOut, rounds, isDeterministic }: LoopSetup, proposals: number) {
   const proved = heldOut.length + train.length;

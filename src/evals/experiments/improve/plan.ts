@@ -105,8 +105,9 @@ export function announceCost(
 export type SplitCase = { id: string; label: string; split?: Split | undefined };
 
 /**
- * Splits cases in halves, for each expectation by itself: a tool with one case is either searched on or proved on. What a
- * file records stays. The others follow from the name of the suite and their ids alone, so that a proof can be repeated.
+ * Splits cases in halves, for each expectation by itself: a tool with one case is either searched on or proved on. What
+ * a file records stays. The others follow from the name of the suite and their ids alone, so that a proof can be
+ * repeated.
  */
 export function splitCases(suite: string, cases: readonly SplitCase[]): Map<string, Split> {
   const seed = deriveSeed(0, "split", suite);
@@ -129,7 +130,7 @@ export function splitCases(suite: string, cases: readonly SplitCase[]): Map<stri
 /** Fewer held-out cases prove little: a gain on one of them would have to be large. */
 const minHeldOut = 5;
 
-/** The expectations without a held-out case, of a suite that has too few of these; those with the fewest cases first. */
+/** The expectations without a held-out case, of a suite that has too few; those with the fewest cases first. */
 export function listUnproved(cases: readonly SplitCase[], splits: ReadonlyMap<string, Split>): string[] {
   return [...groupBy(cases, ({ label }) => label)]
     .filter(([, own]) => !own.some(({ id }) => splits.get(id) === "held-out"))

@@ -24,8 +24,8 @@ const maxBytes = 4 * 1024 * 1024;
 type Subjects = { tools: ReadonlySet<string>; skill: string | undefined };
 
 /**
- * Reads proposals: a variants file; a tool list with other wordings; or what another tool wrote: the fixes of toolfit, the
- * patch of mispick's fix, the result of skill-creator's loop. What these measured is left out, since every proposal
+ * Reads proposals: a variants file; a tool list with other wordings; or what another tool wrote: the fixes of toolfit,
+ * the patch of mispick's fix, the result of skill-creator's loop. What these measured is left out, since every proposal
  * is tested anew. Throws EvalsError for a file of another form, and so may the returned function, which lists them.
  */
 export async function readProposals(file: string, cwd: string): Promise<(subjects: Subjects) => NamedVariant[]> {
@@ -58,7 +58,7 @@ function nameAsListed(variant: Variant, { tools }: Subjects): Variant {
   return Object.fromEntries(Object.entries(variant).map(([name, change]) => [rename(name), change]));
 }
 
-/** mispick: after a heading for each pair, `--- a/<tool>`, `+++ b/<tool>`, and the wrapped lines of both descriptions. */
+/** mispick: after a heading for each pair, `--- a/<tool>`, `+++ b/<tool>`, and the lines of both descriptions. */
 function readPatch(text: string): NamedVariant[] {
   return text.split(/^## /m).flatMap((part, at) => {
     const tools = [...part.matchAll(/^\+\+\+ b\/(.+)\n((?:[+-].*\n?)*)/gm)].map(([, tool = "", lines = ""]) => {
@@ -109,10 +109,10 @@ export type LintTools = (
 const growth = { factor: 2.5, characters: 300 } as const;
 
 /**
- * Creates the check of proposals: why one must not be asked, or null. It must fit the tools, differ from the wording in use
- * and from earlier proposals, change wording alone, be short, have no secret, or what reads like one and is new, and
- * bring no finding of the linter, which knows of tools that do not exist and of texts that give a model orders, nor say
- * what a schema contradicts.
+ * Creates the check of proposals: why one must not be asked, or null. It must fit the tools, differ from the wording in
+ * use and from earlier proposals, change wording alone, be short, have no secret, or what reads like one and is new,
+ * and bring no finding of the linter, which knows of tools that do not exist and of texts that give a model orders, nor
+ * say what a schema contradicts.
  */
 export function createGate(cases: readonly PlannedCase[], lint: LintTools, io: Pick<Io, "env">) {
   const lists = [...new Map(cases.map(({ toolset }) => [toolset.hash, toolset])).values()];
@@ -152,7 +152,7 @@ export function createGate(cases: readonly PlannedCase[], lint: LintTools, io: P
   };
 }
 
-/** What descriptions of parameters say of defaults, values and whether they may be left out, and the schema does not. */
+/** What descriptions of parameters say of defaults, values and being optional, and the schema does not. */
 function findContradictions({ name: tool, inputSchema }: OfferedTool): string[] {
   const required = listRequired(inputSchema);
   return listProperties(inputSchema).flatMap(([name, property]) => {
@@ -175,7 +175,7 @@ function findContradictions({ name: tool, inputSchema }: OfferedTool): string[] 
   });
 }
 
-/** The findings in a list as models see it. The key names a tool by its own name, so that a renamed one keeps its findings. */
+/** The findings in a list as models see it. The key has the tool's own name: a renamed one keeps its findings. */
 function findFindings(tools: readonly OfferedTool[], lint: LintTools) {
   const own = new Map(tools.map((tool) => [showTool(tool).name, tool.name]));
   const shown = tools.filter(({ origin }) => origin !== "instructions" && origin !== "skill").map(showTool);

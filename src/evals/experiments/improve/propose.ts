@@ -88,7 +88,7 @@ function describeTool({ name, description = "", inputSchema, origin }: OfferedTo
   return `- ${name}: ${JSON.stringify(cut(description, 2 * shortened))}${schema}`;
 }
 
-/** Asks a model for wordings. They are named by round and number; `problem` says why there are none, or fewer than wanted. */
+/** Asks a model for wordings, named by round and number; `problem` says why there are none, or too few. */
 export async function askWriter(
   writer: AskedModel,
   round: number,

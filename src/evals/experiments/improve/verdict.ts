@@ -19,7 +19,9 @@ const proposalSchema = z.object({
 });
 export type Proposal = z.infer<typeof proposalSchema>;
 
-/** The proposals of one round. `problem`: why the writer gave none, or too few. They are on the record before any is asked. */
+/**
+ * The proposals of one round. `problem`: why the writer gave none, or too few. All are recorded before any is asked.
+ */
 export const proposalRoundSchema = z.object({
   proposals: z.array(proposalSchema),
   costUsd: costSchema,

@@ -13,7 +13,7 @@ import { distractorsArm } from "../workspace/arms.ts";
 import { version } from "../workspace/version.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
-/** The checks of a run by suite, one for each model that has a baseline, and the tool lists of these baselines by hash. */
+/** The checks of a run by suite, one for each model with a baseline, and the tool lists of these baselines by hash. */
 export type PlannedChecks = { plans: ReadonlyMap<string, readonly CheckPlan[]>; toolsets: RunManifest["toolsets"] };
 
 type ManifestParts = Workspace & {

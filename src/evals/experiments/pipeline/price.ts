@@ -39,7 +39,7 @@ export const chooseTier =
 
 const standardTier = chooseTier(false);
 
-/** The maximum that a plan uses on one model, and its typical cost. Costs are at list or batch price, without caching. */
+/** The maximum that a plan uses on one model, and its typical cost. At list or batch price, without caching. */
 export function computeCeiling(cases: readonly PlannedCase[], model: Model, getTier: GetTier = standardTier) {
   // `batched`: the number of trials that are asked in batches.
   const ceiling = {

@@ -68,8 +68,8 @@ export type Recalled<C extends RecordCommand, O> = { command: C; options: O; res
 
 /**
  * With `--resume`, finds the record to finish and replaces the given options by the recorded ones. Throws a usage error
- * if there is no such record of this command, an explicit option contradicts it, it is an interrupted merge, or it names code
- * or an address that is neither given again nor trusted.
+ * if there is no such record of this command, an explicit option contradicts it, it is an interrupted merge, or it
+ * names code or an address that is neither given again nor trusted.
  */
 export async function recallOptions<
   C extends RecordCommand,

@@ -73,8 +73,8 @@ type AwaitedCell = {
 /**
  * Asks the trials of a run on workers: puts each cell on the queue of its provider, and takes the answers from a hash,
  * where they stay until they are on disk (`settle`). A worker answers before its job is removed. So everything that a
- * killed run was waiting for is either on the queue or in the hash when the run is resumed. The id of a job is made from
- * its cell, so a cell is on the queue only once, however often it is added.
+ * killed run was waiting for is either on the queue or in the hash when the run is resumed. The id of a job is made
+ * from its cell, so a cell is on the queue only once, however often it is added.
  */
 class QueuedAsker implements Asker {
   readonly #run: string;

@@ -30,7 +30,7 @@ export const jobSchema = z.strictObject({
 });
 export type TrialJob = z.infer<typeof jobSchema>;
 
-/** The name of a run on the server. Its id alone is not unique: two machines can start a run in the same millisecond. */
+/** The name of a run on the server. Its id is not unique: two machines can start a run in the same millisecond. */
 export const nameRun = ({ id, nonce }: Pick<RunManifest, "id" | "nonce">): string => `${id}-${nonce}`;
 
 /** The id of the job of a cell, so that a cell is on a queue only once. */
@@ -82,7 +82,7 @@ export type Broker = {
   /** Its URL without credentials, for messages. */
   name: string;
   bullmq: typeof import("bullmq");
-  /** The connection for commands, of which every consumer of a queue makes its own copy. Reconnects until it is closed. */
+  /** The connection for commands, which every consumer of a queue copies. Reconnects until it is closed. */
   redis: Redis;
   /** Reports each kind of error with which the server refuses commands, once. */
   reportRefusal(error: unknown): void;
@@ -214,7 +214,7 @@ function describe(cause: unknown): string {
   return message.startsWith("Unknown RESP type") ? "it does not answer as a Redis server" : message;
 }
 
-/** Whether a server refuses a command for now: it is full, starts, lost its primary, moves data or has another password. */
+/** Whether a server refuses a command for now: it is full, starts, lost its primary or moves data. */
 export const isTemporary = (error: unknown): boolean =>
   /^(OOM|READONLY|LOADING|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|BUSY|NOAUTH|NOPERM|WRONGPASS)\b/.test(
     messageOf(error),

@@ -169,7 +169,8 @@ class TrialWorker {
   /** Asks the trial of a job, and adds its answer to those of the run. Returns false if it was interrupted. */
   async #answerJob(job: TrialJob): Promise<boolean> {
     const plan = await this.#insist(() => this.broker.redis.get(nameLease(job.run)));
-    // Nobody waits for the answer. A run that does puts what it needs on the server again: first the plan, then the job.
+    // Nobody waits for the answer. A run that does puts what it needs on the server again: first the plan, then the
+    // job.
     if (plan === null) return true;
     const opened = this.#plans.get(plan) ?? this.#open(job.run, plan);
     opened.inFlight++;
@@ -237,7 +238,7 @@ class TrialWorker {
     await this.#answer(job.run, `${refusalField}${this.name}`, safe);
   }
 
-  /** Returns a job to the queue for another worker. If the server does not take it, it returns when its lock expires. */
+  /** Returns a job to the queue for another worker. If the server refuses it, it returns when its lock expires. */
   async #returnJob(job: Job, token: string): Promise<never> {
     await waitAtMost(job.moveToWait(token).catch(this.broker.reportRefusal));
     throw new this.broker.bullmq.WaitingError();

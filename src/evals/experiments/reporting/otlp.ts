@@ -11,8 +11,8 @@ import { readTrials } from "../../records/record.ts";
 import { promptTokens } from "../results/tally.ts";
 import { version } from "../workspace/version.ts";
 
-// Traces in the JSON form of OTLP/HTTP, with the attributes of the semantic conventions for generative AI (1.41) and for
-// tests. A trace holds names, counts, times and verdicts, but no text that a user, a model or a tool wrote.
+// Traces in the JSON form of OTLP/HTTP, with the attributes of the semantic conventions for generative AI (1.41) and
+// for tests. A trace holds names, counts, times and verdicts, but no text that a user, a model or a tool wrote.
 
 /** Trials per request, since collectors refuse bodies of several megabytes, and the time for one request. */
 const limits = { trials: 200, ms: 30_000 } as const;

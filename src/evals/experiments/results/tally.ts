@@ -11,7 +11,7 @@ import {
 
 /** Counts by name, ranked on demand. */
 export class Counter {
-  /** The map is created for the second name, because a run has several counters per case, most with at most one name. */
+  /** The map is created for the second name, because a run has many counters, most with at most one name. */
   #only: string | undefined;
   #count = 0;
   #counts: Map<string, number> | undefined;

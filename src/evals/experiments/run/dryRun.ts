@@ -125,7 +125,7 @@ const addCosts = (a: Costs, b: Costs): Costs => ({
 });
 const free: Costs = { typical: 0, most: 0 };
 
-/** Counts and prices what a run will ask: the trials of each model, and typical and maximum costs of models and judge. */
+/** Counts and prices what a run will ask: trials of each model, typical and maximum costs of models and judge. */
 export function planRun(
   cases: readonly PlannedCase[],
   models: readonly Model[],

@@ -16,8 +16,8 @@ import type { PlannedChecks } from "../pipeline/manifest.ts";
 import { estimateTrialCost, type GetTier } from "../pipeline/price.ts";
 
 /**
- * Requests of both arms: the median and 90th percentile if nothing changed, and the maximum. `cached`: the share of them
- * that a prompt cache can serve, because others had the same tools in the same order before.
+ * Requests of both arms: the median and 90th percentile if nothing changed, and the maximum. `cached`: the share of
+ * them that a prompt cache can serve, because others had the same tools in the same order before.
  */
 type Forecast = { typical: number; high: number; most: number; cached: number };
 
@@ -128,7 +128,7 @@ function forecastNight(
   return { suite, model: model.id, trials: cases.length * trials, most, costUsd: multiplyCost(trials, each) };
 }
 
-/** Describes the expected size of each check and night on these models in one line, with the cost on language models. */
+/** Describes the expected size of each check and night on these models in a line, with the cost on language models. */
 export function describeForecasts({ checks, nights }: Forecasts, models: readonly Model[]): string[] {
   const describe = <F extends { model: string }>(all: readonly F[], write: (forecast: F, model: Model) => string) =>
     all.flatMap((one) => {

@@ -273,7 +273,7 @@ async function watchFiles(paths: readonly string[], out: string, { cwd, signal }
       await pause(settleMs);
       for (const path of changed) if (!keep(path)) changed.delete(path);
     },
-    /** Waits for changes. Empty if `signal` aborts first. Throws a usage error if the system cannot watch more files. */
+    /** Waits for changes. Empty if `signal` aborts first. Throws a usage error if files cannot be watched. */
     async next(): Promise<string[]> {
       const aborted = () => {};
       if (changed.size === 0 && !failure) await once(woken, "change", { signal }).catch(aborted);

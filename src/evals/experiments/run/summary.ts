@@ -74,7 +74,7 @@ export function summarizer(manifest: RunManifest, dir: string) {
   };
 }
 
-/** One tally of triggering per model over all suites, because a skill's false positives come from the cases of others. */
+/** One tally of triggering per model over all suites, because a skill's false positives come from others' cases. */
 function skillTallies(manifest: RunManifest) {
   const tallies = new Map(manifest.models.map(({ id }) => [id, new SkillTally()]));
   const prefix = skillEntryName("");

@@ -35,10 +35,10 @@ import {
 } from "./verdict.ts";
 
 /**
- * `bank`: passes of the wording in use from its baseline; a case that is not in it is measured first. `harmUnsteady`: the
- * loss of a single case that an adoption must rule out where the incumbent passes it in less than 85 %, in place of .15;
- * that costs a third fewer calls. `harmCases`: the only cases that the certificate is for, and `gainCases` those that
- * can show a gain (all by default). `from`: the first trial that nothing was decided by (1 by default).
+ * `bank`: passes of the wording in use from its baseline; a case that is not in it is measured first. `harmUnsteady`:
+ * the loss of a single case that an adoption must rule out where the incumbent passes it in less than 85 %, in place of
+ * .15; that costs a third fewer calls. `harmCases`: the only cases that the certificate is for, and `gainCases` those
+ * that can show a gain (all by default). `from`: the first trial that nothing was decided by (1 by default).
  */
 export type VariantSetup = Pick<ScheduleSetup, "cases" | "seed" | "requests" | "wordings"> & {
   challengers: readonly string[];
@@ -66,7 +66,7 @@ const gainLooks = [
   { trials: 200, share: 0.008, futile: 0 },
 ] as const;
 
-/** The certificate: the trials at which it can be given, the z of its bound, and the level of a drop that refuses it. */
+/** The certificate: the trials at which it is given, the z of its bound, and the level of a drop that refuses it. */
 export const certificates = {
   strict: { looks: [34, 68, 136, 272, 400], z: 2.4 },
   cheap: { looks: [29, 58, 116, 200], z: 2.24 },
@@ -78,8 +78,9 @@ const breakError = 0.025;
 const z95 = 1.6448536269514722;
 
 /**
- * One design for any number of challengers. Cases with room, screening, a gain test of the one left on fresh interleaved
- * trials, and a certificate for every case that it is not harmed, and for all cases that selections do not fall.
+ * One design for any number of challengers. Cases with room, screening, a gain test of the one left on fresh
+ * interleaved trials, and a certificate for every case that it is not harmed, and for all cases that selections do not
+ * fall.
  *
  * Screening data never enter a test and only one wording is tested, so a false adoption has chance <= .05 however many
  * challengers there are. Adopting a harmful one takes a false certificate of that very case (one-sided .8 % a look, at
@@ -112,7 +113,7 @@ export function screeningTrials(challengers: number, room: number): number[] {
   return rounds;
 }
 
-/** Asks the incumbent about cases that its bank does not know. Returns those with room: it passes less than 95 % of them. */
+/** Asks the incumbent about cases that are not in its bank. Returns those with room: it passes less than 95 %. */
 export function* findRoom(
   record: TrialRecord,
   { cases, bank, from = 1 }: Pick<VariantSetup, "cases" | "bank" | "from">,
@@ -130,8 +131,8 @@ export function* findRoom(
 }
 
 /**
- * Halves wordings by their passes over all rounds until one is left; ties go to the order given. Trials count from 1, so
- * what a wording was asked before counts too. `trials`: how many each of the one left was asked per case.
+ * Halves wordings by their passes over all rounds until one is left; ties go to the order given. Trials count from 1,
+ * so what a wording was asked before counts too. `trials`: how many each of the one left was asked per case.
  */
 export function* screenWordings(
   record: TrialRecord,
@@ -293,7 +294,7 @@ const scale = ({ passed, trials }: Counts, factor: number): Counts => {
   return { passed: Math.min(all, Math.round(passed * factor)), trials: all };
 };
 
-/** The trials per wording at which a loss of the harm would be ruled out on all of these, the rates staying as they are. */
+/** The trials per wording at which a loss of the harm would be ruled out on all of these at these rates. */
 function settleHarm(open: VariantFigures["certificates"], width: number): { cases: string[]; trials: number } | null {
   const needed = open.map(({ incumbent, challenger, harm }) => {
     const factor = furtherFactors.find((times) => {
@@ -343,9 +344,9 @@ function listDropped(seen: readonly SeenCase[]): NamedCase[] {
 const testFall = (one: SeenCase): NamedCase => ({ ...one, p: fisherP(one.base, one.head) });
 
 /**
- * The design for a deterministic model: one trial per case and wording, and any difference is real. Adopts the challenger
- * that passes most, of those that pass more cases than the incumbent, break none and do not lose selections by the margin;
- * of equals the first.
+ * The design for a deterministic model: one trial per case and wording, and any difference is real. Adopts the
+ * challenger that passes most, of those that pass more cases than the incumbent, break none and do not lose selections
+ * by the margin; of equals the first.
  */
 export function variantsCertain(
   setup: Pick<VariantSetup, "cases" | "challengers" | "seed" | "margin">,

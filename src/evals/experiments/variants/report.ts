@@ -36,7 +36,7 @@ const tones: Readonly<Record<VariantsSummary["kind"], Tone>> = { adopt: "good", 
 
 type Surroundings = { command?: string; blocks?: Block[]; facts?: Fact[] };
 
-/** The report of `evals variants`: the verdict in plain words, the next step, and the evidence. `more`: of a search before it. */
+/** The report of `evals variants`: verdict, next step and evidence. `more`: of a search before it. */
 export function variantsDocument(summary: VariantsSummary, more: Surroundings = {}): Block[] {
   const { suite, model, note, cases, wordings, best, kind } = summary;
   const about = [suite, modelLabel({ model, note }), `${count(wordings.length, "wording")}, ${count(cases, "case")}`];

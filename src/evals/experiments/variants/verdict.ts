@@ -39,7 +39,7 @@ const certifiedSchema = z.object({
   harm: z.number(),
 });
 
-/** The mean of a rate over all cases with either wording, and the largest fall that is not ruled out (one-sided 95 %). */
+/** The mean rate over all cases with either wording, and the largest fall that is not ruled out (one-sided 95 %). */
 const ratesSchema = z.object({ incumbent: z.number(), challenger: z.number(), fall: z.number() });
 
 /** The wordings after each round of the screening, best first, with their mean pass rate over the cases with room. */
@@ -57,13 +57,13 @@ const figures = {
 };
 
 /**
- * `adopt`: the challenger gains, and neither a loss of the harm on a case is left possible nor a mean fall of selections by
- * the margin. `keep`: every case passes already (`no-room`), none was better where it was searched for (`no-candidate`), no
- * gain of the margin is left possible (`no-gain`), or it breaks cases (`breaks`), gains nothing on the whole
- * (`no-net-gain`), or selects the right tool less often by the margin (`selection`). `inconclusive`: a gain of the margin is
- * neither shown nor ruled out (`gain`), or it gains and such a loss or fall is not ruled out (`harm`); `settle`: trials
- * per wording of these cases at which that would be known if the rates stay as they are, null when too many. Or too
- * many trials are missing (`missing`).
+ * `adopt`: the challenger gains, and neither a loss of the harm on a case is left possible nor a mean fall of
+ * selections by the margin. `keep`: every case passes already (`no-room`), none was better where it was searched for
+ * (`no-candidate`), no gain of the margin is left possible (`no-gain`), or it breaks cases (`breaks`), gains nothing on
+ * the whole (`no-net-gain`), or selects the right tool less often by the margin (`selection`). `inconclusive`: a gain
+ * of the margin is neither shown nor ruled out (`gain`), or it gains and such a loss or fall is not ruled out (`harm`);
+ * `settle`: trials per wording of these cases at which that would be known if the rates stay as they are, null when too
+ * many. Or too many trials are missing (`missing`).
  */
 export const variantVerdictSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("adopt"), winner: z.string(), ...figures }),
@@ -106,8 +106,8 @@ const comparisonSchema = z.object({
 });
 
 /**
- * `adopt`: the winner passes more cases than the incumbent and breaks none. `keep`: none passes more (`no-gain`), or all
- * that do break a case (`breaks`) or lose selections by the margin (`selection`). `inconclusive`: cases were not
+ * `adopt`: the winner passes more cases than the incumbent and breaks none. `keep`: none passes more (`no-gain`), or
+ * all that do break a case (`breaks`) or lose selections by the margin (`selection`). `inconclusive`: cases were not
  * answered. `tests`: the best first.
  */
 export const certainVariantVerdictSchema = z.discriminatedUnion("kind", [
@@ -124,8 +124,8 @@ export type Comparison = z.infer<typeof comparisonSchema>;
 
 /**
  * One wording with all of its trials (of whichever cases it was asked) and the tokens that its list takes of a request,
- * the mean of all cases. `screened`: its mean pass rate over the cases with room in the last round of the screening that
- * it took part in.
+ * the mean of all cases. `screened`: its mean pass rate over the cases with room in the last round of the screening
+ * that it took part in.
  */
 const wordingSchema = z.object({
   name: z.string(),

@@ -117,7 +117,7 @@ export async function openJudge(
   return model;
 }
 
-/** Opens the model that writes queries or wordings. Throws a usage error if it is no language model: others write nothing. */
+/** Opens the model that writes queries or wordings. Throws a usage error if it is no language model. */
 export async function openWriter(id: string, options: RequestOptions, io: Io): Promise<AskedModel> {
   const [model] = await openModels([id], { ...options, exposure: undefined }, io);
   if (model?.kind === "language model" && "ask" in model) return model;
@@ -185,7 +185,7 @@ type Provider = {
   open(id: string, name: string, options: ModelOptions): Promise<Model>;
 };
 
-/** A server on this machine, at its usual port unless `--base-url` names another. It never gets the key of a provider. */
+/** A server on this machine, at its usual port or `--base-url`. It never gets the key of a provider. */
 function createLocal(server: keyof typeof localServers): Provider {
   return {
     example: `${server}:<name>`,

@@ -152,7 +152,7 @@ function mergeProblems(found: readonly { suite: Suite; case: PlannedCase["case"]
 
 const mostAlike = 5;
 
-/** Shows the first problems of a file that have the same remedy, and counts the others: a server may lack all its tools. */
+/** Shows the first problems of a file that have the same remedy, and counts the others. */
 function foldAlike(problems: readonly Problem[]): Problem[] {
   const groups = groupBy(problems, ({ severity, hint, location }) => JSON.stringify([location?.file, severity, hint]));
   return [...groups.values()].flatMap((group) => {

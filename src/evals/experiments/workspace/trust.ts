@@ -15,8 +15,8 @@ import { readParsed, readText } from "../../input/parsing/read.ts";
 import { projectFiles } from "../../input/suites/projectFile.ts";
 import { configFolder } from "../../servers/spec.ts";
 
-// Opening a folder or a record runs nothing and sends nothing. What files of it name is used only after trust: what the user
-// wrote on the command line or in the environment needs none.
+// Opening a folder or a record runs nothing and sends nothing. What files of it name is used only after trust: what the
+// user wrote on the command line or in the environment needs none.
 
 /** Something that a file names and that has an effect if it is used. `content`: what changes it, beside its text. */
 export type Claim = {

@@ -152,7 +152,7 @@ const caseKey = (suite: string, model: string, id: string) => JSON.stringify([su
 /** The JSON of a trial, with its sort keys. `at`: the index of its case. */
 type KeptTrial = { at: number; arm: string; trial: number; attempt: number; json: string };
 
-/** Known arms first (the shift turns -1 into the largest rank), then others by number: `distractors-5` before `distractors-10`. */
+/** Known arms first (the shift makes -1 the largest rank), then by number: `distractors-5` before `distractors-10`. */
 const compareArms = (a: string, b: string) => (a === b ? 0 : armRank(a) - armRank(b) || byNumber.compare(a, b));
 const armRank = (arm: string) => ["head", "base", withoutArm, incumbentArm].indexOf(arm) >>> 0;
 const byNumber = new Intl.Collator("en", { numeric: true });

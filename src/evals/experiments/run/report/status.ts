@@ -21,8 +21,9 @@ import { type CaseState, caseState, isBelowBefore, isGatedByRate, redFirst } fro
 // its row.
 
 /**
- * A status. `holds`: whether a run has it, if it has none of those above. `decides`: for a status of suites, which of them
- * have it. `cases`: how many cases pass, for the headline. `certainty` and `next` are the lines below the headline.
+ * A status. `holds`: whether a run has it, if it has none of those above. `decides`: for a status of suites, which of
+ * them have it. `cases`: how many cases pass, for the headline. `certainty` and `next` are the lines below the
+ * headline.
  */
 type StatusRow = {
   tone: Tone;
