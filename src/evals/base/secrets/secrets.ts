@@ -8,11 +8,11 @@ abstained acceptedAt added additionalProperties additive always annotations answ
 baseline boolean broken budget built-in built-in-used builtIn builtIns cacheReadTokens cacheWriteTokens cached
 call-as-text cancelled changed checks checksum chosen chosen-without-search command commit compare content correlation
 costUsd cut-off default deferred denial denied description design destructiveHint deterministic discovery dispatched
-dispatchers distractor distractors drifted edited evidence execute executed execution expected expectedCalls
+dispatchers distractor distractors drifted edited evidence execute executed execution expected
 expectedTools experiment exposure exposures failOn failure families figure finishedAt firstRequestBytes format
 found-not-chosen furtherFaults harness hidden idempotentHint improve inconclusive inputSchema inputTokens instructions
 integer invented isError isMore isPlacebo isolate judging leftOut likely listChange loaded malformed-arguments margin
-maxTurns maximum mergedFrom message mimeType minimum missing mockPlaces models neighbor nightly nights no-call
+maxTurns maximum mergedFrom message mimeType minimum missing models neighbor nightly nights no-call
 not-found not-gradable not-searched number object omitted openWorldHint orderSeed origin others outcome outputSchema
 outputTokens over-triggered ownName ownOrders parameter parameters paraphrases partial passRate passed pattern picked
 placebo properties queries ranker read-only readOnlyHint reason reasons redacted refused regressed released removed

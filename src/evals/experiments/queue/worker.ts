@@ -169,8 +169,7 @@ class TrialWorker {
   /** Asks the trial of a job, and adds its answer to those of the run. Returns false if it was interrupted. */
   async #answerJob(job: TrialJob): Promise<boolean> {
     const plan = await this.#insist(() => this.broker.redis.get(nameLease(job.run)));
-    // Nobody waits for the answer. A run that does puts what it needs on the server again: first the plan, then the
-    // job.
+    // Nobody waits for the answer. A run that does puts what it needs on the server again: the plan, then the job.
     if (plan === null) return true;
     const opened = this.#plans.get(plan) ?? this.#open(job.run, plan);
     opened.inFlight++;
