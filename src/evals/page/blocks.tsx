@@ -117,12 +117,24 @@ function ListItem({ item }: { item: Inline | Item }) {
   );
 }
 
-/** A change of wording. */
+/** A change of wording, with the cases whose result changed with it. */
 function Change({ change }: { change: TextChange }) {
   return (
-    <li>
-      <code>{plain(change.label)}</code>
-      <Words change={change} />
+    <li class={change.beside ? "beside" : undefined}>
+      <div>
+        <code>{plain(change.label)}</code>
+        <Words change={change} />
+      </div>
+      {change.beside && (
+        <div>
+          <p class="soft">Cases that moved</p>
+          <ul>
+            {change.beside.map((text, at) => (
+              <li key={at}>{plain(text)}</li>
+            ))}
+          </ul>
+        </div>
+      )}
     </li>
   );
 }

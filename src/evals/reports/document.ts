@@ -40,11 +40,12 @@ export type Item = {
   command?: string;
 };
 
-/** A changed text: added without `before`, removed without `after`. */
+/** A changed text: added without `before`, removed without `after`. `beside`: cases that changed with it. */
 export type TextChange = {
   label: string;
   before?: string | undefined;
   after?: string | undefined;
+  beside?: readonly string[];
 };
 
 /** A rate (0 to 1) with its 95% interval. */

@@ -128,16 +128,43 @@ const maxWordings = 20;
 
 const namedTools = (label: string): readonly string[] => label.match(/(?:skill:)?[\w-]+/g) ?? [];
 
-/** The changes between the lists, those of tools that a dropped case expects or a grown confusion names first. */
-function changedTools({ grew, flagged, flips, changes }: ComparedCheck, cases: readonly CaseSummary[]): Block[] {
+/** The cases whose result changed, with the tools they expect: `read-notes: 10/10 -> 2/10`. */
+function listMoved({ flagged, rose, suspects, flips }: ComparedCheck, cases: readonly CaseSummary[]) {
+  const moved = new Map([
+    ...flips.map(({ case: id, down, up, pairs }) => {
+      return [id, `better only before ${down}, only now ${up} of ${pairs}`] as const;
+    }),
+    ...[...suspects, ...rose, ...flagged].map((one) => {
+      const { base, head } = readCounts(one);
+      return [one.case, `${ratio(base)} -> ${ratio(head)}${one.selected ? " (tool selection)" : ""}`] as const;
+    }),
+  ]);
+  return cases.flatMap(({ id, expected }) => {
+    const text = moved.get(id);
+    return text === undefined ? [] : [{ text: `${id}: ${text}`, tools: namedTools(expected) }];
+  });
+}
+
+/**
+ * The changes between the lists, those of tools that a dropped case expects or a grown confusion names first. Each
+ * lists the cases that expect its tool and whose result changed.
+ */
+function changedTools(check: ComparedCheck, cases: readonly CaseSummary[]): Block[] {
+  const { grew, flagged, flips, changes } = check;
   const dropped = new Set([...flagged, ...flips].map((one) => one.case));
   const named = new Set([
     ...cases.flatMap(({ id, expected }) => (dropped.has(id) ? namedTools(expected) : [])),
     ...grew.flatMap(({ expected, picked }) => [...namedTools(expected), ...namedTools(picked)]),
   ]);
-  const isInvolved = ({ label }: { label: string }) => named.has(/^(?:skill:)?[\w-]+/.exec(label)?.[0] ?? "");
+  const findTool = ({ label }: { label: string }) => /^(?:skill:)?[\w-]+/.exec(label)?.[0] ?? "";
+  const isInvolved = (change: { label: string }) => named.has(findTool(change));
+  const moved = listMoved(check, cases);
   const sorted = [...changes.filter(isInvolved), ...changes.filter((change) => !isInvolved(change))];
-  return section("Changes in the tool list", [diff(sorted.map(toTextChange), 6)]);
+  const shown = sorted.map((change, at): TextChange => {
+    const beside = moved.filter(({ tools }) => tools.includes(findTool(change))).map(({ text: one }) => one);
+    return { ...toTextChange(change, at), ...(beside.length > 0 && { beside }) };
+  });
+  return section("Changes in the tool list", [diff(shown, 6)]);
 }
 
 function toTextChange(
