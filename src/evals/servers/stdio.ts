@@ -193,8 +193,8 @@ class LineTransport implements Transport {
   }
 }
 
-/** What a link sees of a start: when it ended (in ms) and how, if the process ended by itself. */
-export type SeenStart = Pick<LocalStart, "answered" | "ms" | "noise" | "stderr"> & { ended?: string };
+/** What a link sees of a start: when it ended (in ms), and how the process ended by itself or why the link ended it. */
+export type SeenStart = Pick<LocalStart, "answered" | "ms" | "noise" | "stderr" | "ended" | "fault">;
 
 /** A link to a server's process that was just launched. `describe` adds what is known of its command. */
 export function createStdioLink(
@@ -205,10 +205,12 @@ export function createStdioLink(
   const began = performance.now();
   const loss = new AbortController();
   let lostAt: number | undefined;
+  let faulty = false;
   loss.signal.addEventListener("abort", () => {
     lostAt = performance.now();
   });
   const transport = new LineTransport(server, sdk.deserializeMessage, (fault) => {
+    faulty = !loss.signal.aborted;
     loss.abort(fault);
     void server.stop();
   });
@@ -224,7 +226,7 @@ export function createStdioLink(
       ms: (answeredAt ?? lostAt ?? performance.now()) - began,
       noise,
       stderr: server.stderrTail().split("\n").filter(Boolean),
-      ...(hasEnded && { ended: String(loss.signal.reason) }),
+      ...(hasEnded && { [faulty ? "fault" : "ended"]: String(loss.signal.reason) }),
     });
   };
   return {

@@ -29,6 +29,8 @@ export type LocalStart = {
   runner?: string;
   /** How it ended before it answered, for example "exited with code 1"; absent if it did not end. */
   ended?: string;
+  /** Why the client gave it up before it answered, for example "sent a message that JSON-RPC does not permit: ...". */
+  fault?: string;
   answered: boolean;
   /** Time until it answered, ended or timed out. */
   ms: number;
@@ -63,7 +65,10 @@ export const isSlow = ({ ms }: LocalStart) => ms > slowMs;
  */
 export function diagnoseLocalStart(start: LocalStart, direct: string): Diagnosed | undefined {
   if (start.answered) return undefined;
-  return { command: direct, ...(diagnoseCommand(start) ?? diagnoseExit(start, direct) ?? diagnoseSilence(start)) };
+  return {
+    command: direct,
+    ...(diagnoseCommand(start) ?? diagnoseFault(start) ?? diagnoseExit(start, direct) ?? diagnoseSilence(start)),
+  };
 }
 
 function diagnoseCommand({ folder, program, script, command, line }: LocalStart): Diagnosed | undefined {
@@ -114,6 +119,11 @@ function explainUnsetVariable(path: string): string | undefined {
   return `Set ${name} in the environment of the host, or write the path without the variable.`;
 }
 
+function diagnoseFault({ fault }: LocalStart): Diagnosed | undefined {
+  const fix = "Correct this in the server: hosts fail on it as well.";
+  return fault === undefined ? undefined : { rule: "protocol", message: `The server ${fault}.`, fix };
+}
+
 function diagnoseExit(start: LocalStart, direct: string): Diagnosed | undefined {
   if (start.ended === undefined) return undefined;
   const known = findKnownError(start.stderr.join("\n"), "ended");
@@ -153,7 +163,7 @@ export function explainStart(start: LocalStart): { cause: string; fix: string } 
 }
 
 /** Diagnoses that say what the end of the process says already, or what is quoted of its output. */
-const endings = parseWords("folder-missing program-missing program-not-executable exits silent stdout-noise");
+const endings = parseWords("folder-missing program-missing program-not-executable exits protocol silent stdout-noise");
 
 const describeSilence = ({ ms }: LocalStart) =>
   `The server is running, but did not answer within ${Math.round(ms / 100) / 10} s.`;
