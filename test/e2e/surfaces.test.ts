@@ -114,7 +114,9 @@ describe("surfaces of a live server", () => {
       ...["read-only: read-only: account_show of main", "read-only: read-only: vault_show of main"],
     ]);
     const { out } = await evals(["show"], { cwd });
-    expect(out.slice(out.indexOf("Surfaces\n"), out.indexOf("All tools of a surface"))).toMatchInlineSnapshot(`
+    expect(
+      out.slice(out.indexOf("Surfaces\n"), out.indexOf("Chosen: an expected tool was called.")),
+    ).toMatchInlineSnapshot(`
       "Surfaces
         WORSE namespace against default: chosen 24/36 against 36/36, passed -25 pp (95% CI -38.2 to
           -11.8 pp), one-sided p < .001, -27 tokens per request. 6 tests share an error rate of 5%.

@@ -88,7 +88,7 @@ describe("probe", () => {
     expect(code).toBe(1);
     expect(finding).toMatchObject({
       reproduced: "yes",
-      calls: [{ tool: "get_crash", arguments: { name: expect.stringMatching(/^.{21,}$/) } }],
+      call: { tool: "get_crash", arguments: { name: expect.stringMatching(/^.{21,}$/) } },
     });
     const call = finding?.command.split(" --call ")[1]?.slice(1, -1) ?? "";
     const repeated = await runProbe({ server: [node("bad.mjs")], call: [call] });
@@ -124,7 +124,7 @@ describe("probe", () => {
   });
 
   describe("asks before it calls", () => {
-    const plan = "Probing reference: 9 calls of 1 tool (echo), and at most 20 more for each finding.\n";
+    const plan = "Probing reference: 8 calls of 1 tool (echo), and at most 20 more for each finding.\n";
     const prompts = (answer: boolean | undefined) => ({
       confirm: async () => answer,
       select: async () => undefined,

@@ -184,7 +184,7 @@ const repeatEnv = ({ env, serverEnv = {} }: Io) =>
     .join("");
 
 /** How to use the server with this name in a host configuration file; undefined if no file has one. */
-async function suggestRegistered(name: string, io: Io): Promise<string | undefined> {
+export async function suggestRegistered(name: string, io: Io): Promise<string | undefined> {
   const { findRegisteredServers } = await import("./findServers.ts");
   const file = (await findRegisteredServers(io)).find((server) => server.name === name)?.file;
   if (file === undefined) return undefined;

@@ -25,6 +25,7 @@ import {
   resolveTargets,
   type ServerTarget,
   type Source,
+  suggestRegistered,
   type TargetOptions,
 } from "./targets.ts";
 
@@ -89,8 +90,11 @@ async function listServer(target: ServerTarget, io: Io): Promise<ListedSource> {
   const why = runner === undefined ? "" : ` The first start with ${runner} includes the download.`;
   const waiting = printableLines(`Waiting for the server ${quote(target.name)} to answer.${why}`);
   const wait = setTimeout(() => io.errIsTerminal && io.err(waiting), quietMs);
-  const settings = { name: target.name, dir, env: io.env, signal: io.signal, unset: warnings };
-  const connection = await connect(spec, settings).finally(() => clearTimeout(wait));
+  const connection = await connect(spec, { name: target.name, dir, env: io.env, signal: io.signal, unset: warnings })
+    .catch(async (error) => {
+      throw await nameRegistration(error, target, io);
+    })
+    .finally(() => clearTimeout(wait));
   try {
     const items = await connection.listRaw(io.signal);
     const { about, instructions } = connection;
@@ -103,6 +107,15 @@ async function listServer(target: ServerTarget, io: Io): Promise<ListedSource> {
 
 /** A start that takes longer is explained on a terminal. */
 const quietMs = 4_000;
+
+/** The error, with the entry of a host that has the name of the program that failed: npx finds others of it, too. */
+async function nameRegistration(error: unknown, { name, via }: ServerTarget, io: Io): Promise<unknown> {
+  if (via !== undefined || !(error instanceof EvalsError)) return error;
+  const also = await suggestRegistered(name, io);
+  if (also === undefined) return error;
+  const problems = error.problems.map((one) => ({ ...one, hint: one.hint ? `${one.hint}\n${also}` : also }));
+  return new EvalsError(problems, error.exitCode);
+}
 
 /** The output of `evals tools --json`. */
 export const toolsOutputSchema = z.object({
