@@ -88,6 +88,13 @@ metadata:
     ]);
   });
 
+  it("reads a value up to what YAML takes for a comment, as hosts do", () => {
+    expect(loaded("---\nname: demo\ndescription: Posts to the #releases channel.\n---\n")).toMatchObject({
+      description: "Posts to the",
+      warnings: [],
+    });
+  });
+
   it("takes no name of a clone for the name of a package", () => {
     const location = { folder: "repo-main", file: "repo-main/SKILL.md", isRepository: true };
     expect(parseSkill("---\nname: shrink\ndescription: d\n---\n", location)).toMatchObject({ warnings: [] });

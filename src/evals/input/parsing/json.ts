@@ -19,6 +19,8 @@ export type ParsedFile = {
   readonly text?: string;
   /** Errors that leave the value usable, such as duplicate keys. */
   readonly problems: readonly Problem[];
+  /** What was perhaps meant otherwise. */
+  readonly warnings?: readonly Problem[];
   /** The place of the value at `path`, or of its key. If there is no such value, the nearest one that encloses it. */
   location(path: Path, part?: "key" | "value"): Location;
 };

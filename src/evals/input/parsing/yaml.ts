@@ -62,7 +62,13 @@ export function parseYaml(text: string, file: string, options: ParseOptions = {}
   const { value } = tree;
   const found = tree.problems.map(toProblem);
   if (tree.problems.some(({ fatal }) => fatal || options.lenient)) throw new EvalsError(found);
-  return { file, value, problems: found, location: (path, part = "value") => locate(tree.findOffset(path, part)) };
+  return {
+    file,
+    value,
+    problems: found.filter(({ severity }) => severity === "error"),
+    warnings: found.filter(({ severity }) => severity === "warning"),
+    location: (path, part = "value") => locate(tree.findOffset(path, part)),
+  };
 }
 
 /** A value without quotes, as written and as read, its line from 0, and the comment and anchor beside it. */

@@ -55,9 +55,8 @@ export async function readSkillEvals(
       const read = entries.flatMap((entry) => readEntry(entry, context) ?? []);
       for (const one of read) if (open.includes(one.id ?? null)) one.unreviewed = true;
       evals.push(...read);
-      for (const one of parsed.problems) (one.severity === "error" ? errors : warnings).push(one);
-      errors.push(...problems.errors);
-      warnings.push(...problems.warnings);
+      errors.push(...parsed.problems, ...problems.errors);
+      warnings.push(...(parsed.warnings ?? []), ...problems.warnings);
     } catch (error) {
       if (!(error instanceof EvalsError)) throw error;
       errors.push(...error.problems);

@@ -67,7 +67,11 @@ async function loadSuite(read: () => Promise<ParsedFile>, { cwd, redact }: LoadO
     const parsed = withMockFiles(await withCaseList(await read(), cwd), cwd);
     const { problems: found, checked } = checkSuite(parsed.value);
     const locateAll = (problems: readonly PathProblem[]) =>
-      [...parsed.problems, ...problems.map((problem) => locateProblem(problem, parsed))].sort(byPlace);
+      [
+        ...parsed.problems,
+        ...(parsed.warnings ?? []),
+        ...problems.map((problem) => locateProblem(problem, parsed)),
+      ].sort(byPlace);
     if (!checked) return { problems: locateAll(found) };
     const code = await hashCode(checked.cases, dirname(resolve(cwd, parsed.file)));
     const { files, problems: unread } = readWorkspaceFiles(checked, parsed.file, cwd);

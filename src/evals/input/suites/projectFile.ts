@@ -40,8 +40,7 @@ export async function loadProject(
 ): Promise<Project> {
   const read = await readValue(resolve(cwd, file), file);
   const { value, location } = read;
-  const unread = read.problems.filter(({ severity }) => severity === "error");
-  const problems = [...unread, ...explain(schema, value).map((one) => locateProblem(one, { file, ...read }))];
+  const problems = [...read.problems, ...explain(schema, value).map((one) => locateProblem(one, { file, ...read }))];
   if (problems.length > 0) throw new EvalsError(problems);
   const { $schema: _, ci, suites = {}, ...options } = schema.parse(value) as ProjectContent;
   return {
