@@ -14,11 +14,12 @@ const schema = z.strictObject({
   grade: z.union([z.literal(1), z.literal(2)]),
   map: z.record(z.string(), z.number()),
   tagged: z.discriminatedUnion("of", [z.object({ of: z.literal("p") }), z.object({ of: z.literal("q") })]),
+  part: z.union([z.object({ type: z.literal("p") }), z.object({ of: z.string(), type: z.literal("q") })]),
   json: jsonSchema,
 });
 const right = {
   ...{ name: "n", count: 1, kind: "a", only: true, list: [{ id: "1" }, { id: "2" }], either: 1 },
-  ...{ deep: "d", map: {}, grade: 1, tagged: { of: "p" }, json: null },
+  ...{ deep: "d", map: {}, grade: 1, tagged: { of: "p" }, part: { type: "p" }, json: null },
 };
 
 function explain(value: unknown): string {
@@ -50,6 +51,8 @@ describe("formatIssues", () => {
     [{ map: undefined }, "map is missing: expected an object"],
     [{ map: { a: "b" } }, "map.a must be a number, got text"],
     [{ tagged: { of: "r" } }, "tagged.of has an unknown value"],
+    [{ part: { type: "r" } }, 'part.type must be one of "p", "q"'],
+    [{ part: { type: "q" } }, "part.of is missing: expected text"],
     [{ json: undefined }, "json is invalid: not a JSON value"],
     [{ more: 1 }, "it has an unknown key: more"],
     [{}, "nothing wrong"],
@@ -60,6 +63,6 @@ describe("formatIssues", () => {
   it("names a whole value that is wrong, and the first five of many issues", () => {
     expect(explain([])).toBe("it must be an object, got a list");
     expect(explain(undefined)).toBe("it is missing: expected an object");
-    expect(explain({})).toMatch(/^name is missing: expected text; (?:[^;]+; ){4}and 6 more$/);
+    expect(explain({})).toMatch(/^name is missing: expected text; (?:[^;]+; ){4}and 7 more$/);
   });
 });

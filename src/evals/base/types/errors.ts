@@ -167,6 +167,8 @@ function describe(issue: Issue): string {
   }
 }
 
+const isOtherValue = (issue: Issue) => issue.code === "invalid_value";
+
 /** The issue of a union as one of its options: the one with the fewest issues, if not all fail alike. */
 function chooseOption(issue: Issue): Issue {
   if (issue.code !== "invalid_union") return issue;
@@ -178,14 +180,16 @@ function chooseOption(issue: Issue): Issue {
     const expected = [...new Set(types.map((type) => nameType(type.expected)))].join(" or ");
     return { ...typed, path: issue.path, expected: expected as typeof typed.expected };
   }
-  const valued = issue.errors.flatMap(([first]) =>
-    first?.code === "invalid_value" && first.path.length === 0 ? first : [],
-  );
+  // Of a kind that no option has, all are named.
+  const valued = issue.errors.flatMap((issues) => issues.find(isOtherValue) ?? []);
   const [value] = valued;
-  if (value && valued.length === issue.errors.length)
-    return { ...value, path: issue.path, values: valued.flatMap((one) => one.values) };
+  const isSame = valued.every(({ path }) => formatPath(path) === formatPath(value?.path ?? []));
+  if (value && isSame && valued.length === issue.errors.length)
+    return { ...value, path: [...issue.path, ...value.path], values: valued.flatMap((one) => one.values) };
   const matching = issue.errors.filter(([first]) => !types.includes(first as (typeof types)[number]));
-  const [closest] = matching.toSorted((a, b) => a.length - b.length)[0] ?? [];
+  // An option of another kind is farther away than one that lacks members.
+  const distance = (issues: readonly Issue[]) => issues.length + (issues.some(isOtherValue) ? 100 : 0);
+  const [closest] = matching.toSorted((a, b) => distance(a) - distance(b))[0] ?? [];
   return closest ? chooseOption({ ...closest, path: [...issue.path, ...closest.path] }) : issue;
 }
 

@@ -61,6 +61,11 @@ describe("the next step of a run that was stopped", () => {
     expect(lastOf({ ...incomplete, suites })).toBe(`Next: ${resume}.`);
   });
 
+  it("names the folder of a record that is not in the default one", () => {
+    expect(lastOf({ ...incomplete, dir: "out/2026" })).toMatch("`evals run --resume out/2026`");
+    expect(lastOf({ ...failed, dir: "/tmp/a b/2026" })).toMatch(` --failed --run '/tmp/a b/2026'\``);
+  });
+
   it("is to resume it where cases failed, too", () => {
     expect(lastOf({ ...failed, totals: { ...failed.totals, missing: 3 } })).toMatch(`Next: ${resume}; read what`);
   });

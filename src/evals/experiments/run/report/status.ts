@@ -125,11 +125,11 @@ const statuses = {
   INCOMPLETE: {
     tone: "warn",
     holds: ({ exitCode }) => exitCode === exitCodes.incomplete || exitCode >= exitCodes.sigint,
-    next: ({ run, totals, suites }) => {
+    next: ({ totals, suites, ...record }) => {
       if (totals.missing > 0 || suites.some(isStopped)) {
         const stages = listCases({ suites }).flatMap(({ brokenStages }) => Object.keys(brokenStages));
         const isFaulty = stages.some((stage) => stage !== "cancelled");
-        return `Next: ${isFaulty ? "fix what broke (below), then " : ""}finish the run with \`evals run --resume ${run}\`.`;
+        return `Next: ${isFaulty ? "fix what broke (below), then " : ""}finish the run with \`evals run --resume ${nameRecord(record)}\`.`;
       }
       return suites.some(({ verdict }) => verdict && "lost" in verdict)
         ? "Next: update the tool names in these cases or restore the old names, then run again."
@@ -139,19 +139,25 @@ const statuses = {
   FAILED: {
     tone: "bad",
     holds: () => true,
-    next: ({ run, suites, partial, totals }) => {
+    next: ({ suites, partial, totals, ...record }) => {
+      const run = nameRecord(record);
       const first = totals.missing > 0 ? `finish the run with \`evals run --resume ${run}\`; ` : "";
       // A red case of a suite without a gate is not why the run failed.
       const failed = suites.filter(({ failed: gates = [] }) => gates.length > 0);
       const [red] = redFirst(listCases({ suites: failed.length > 0 ? failed : suites }));
       const named = red && !red.ok && /^[\w./:@-]+$/.test(red.id) ? ` ${red.id}` : "";
       const look = red
-        ? `read what the model did with \`evals show${named} --failed${partial ? ` --run ${run}` : ""}\``
+        ? `read what the model did with \`evals show${named} --failed${partial || run !== record.run ? ` --run ${run}` : ""}\``
         : "add a case";
       return `Next: ${first}${look}, then improve the descriptions or correct the cases.`;
     },
   },
 } as const satisfies Record<string, StatusRow>;
+
+/** A record as commands find it: by its id in the default folder, otherwise by its own folder. */
+function nameRecord({ run, dir }: { run: string; dir: string }): string {
+  return /(?:^|[/\\])reports[/\\](?:partial[/\\])?[^/\\]+$/.test(dir) ? run : shellWord(dir);
+}
 
 export type RunStatus = keyof typeof statuses;
 
