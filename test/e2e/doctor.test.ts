@@ -108,7 +108,7 @@ test("a long text on stderr is cut in the middle, and an invalid URL is diagnose
     "stderr: (999 characters left out)",
     `stderr: …${"x".repeat(600)}`,
   ]);
-  expect(other?.findings.map(({ rule }) => rule)).toEqual(["no-url", "registration-url"]);
+  expect(other?.findings.map(({ rule }) => rule)).toEqual(["no-session", "registration-url"]);
   expect(out).toMatch(/^[\n -~…]+$/);
   expect(code).toBe(1);
 });
@@ -213,6 +213,9 @@ test("what is observed of URLs without a server", async () => {
     "/404": (_, res) => res.writeHead(404).end(),
     "/moved": (_, res) => res.writeHead(302, { location: "/login" }).end(),
     "/page": (_, res) => res.writeHead(200, { "content-type": "text/html" }).end("<p>Hello"),
+    "/key": (_, res) => res.writeHead(400).end('{"error":"Missing API key"}'),
+    "/busy": (_, res) => res.writeHead(429, { "retry-after": "3600" }).end("quota exceeded"),
+    "/fault": (_, res) => res.writeHead(500).end(),
   };
   const web = createServer((req, res) => (answers[req.url ?? ""] ?? answers["/404"])?.(req, res));
   const closed = await reservePort();
@@ -223,15 +226,19 @@ test("what is observed of URLs without a server", async () => {
     `http://127.0.0.1:${closed.port}/mcp`,
   ];
   try {
-    const { code, lines } = await examine(urls.flatMap((url) => ["--url", url]));
-    expect(lines).toMatchInlineSnapshot(`
+    const { code, servers: examined } = await examine(urls.flatMap((url) => ["--url", url]));
+    const found = examined.flatMap(({ findings }) => findings.map(({ rule, message, fix }) => [rule, message, fix]));
+    expect(found.map((texts) => stable(texts.join(" | ")))).toMatchInlineSnapshot(`
       [
-        "http://127.0.0.1:PORT/401 error credentials: HTTP 401 | WWW-Authenticate: Bearer | client: Server "http://127.0.0.1:PORT/401" answers with HTTP 401 at http://127.0.0.1:PORT/401.",
-        "http://127.0.0.1:PORT/404 error no-endpoint: HTTP 404 | client: Server "http://127.0.0.1:PORT/404" answers with HTTP 404 at http://127.0.0.1:PORT/404.",
-        "http://127.0.0.1:PORT/moved error redirect: HTTP 302 | client: Server "http://127.0.0.1:PORT/moved" does not answer as an MCP server at http://127.0.0.1:PORT/moved: Error POSTing to endpoint: Redirect to http://127.0.0.1:PORT/login not followed; use that URL as the endpoint if it is the intended server (redirectPolicy: 'same-origin').",
-        "http://127.0.0.1:PORT/page error not-mcp: HTTP 200, text/html | body: <p>Hello | client: Server "http://127.0.0.1:PORT/page" does not answer as an MCP server at http://127.0.0.1:PORT/page: Unexpected content type: text/html.",
-        "https://127.0.0.1:PORT/mcp error tls: SSL routines ...",
-        "http://127.0.0.1:PORT/mcp error port-refused: connect ECONNREFUSED 127.0.0.1:PORT",
+        "credentials | Server "http://127.0.0.1:PORT/401" answers with HTTP 401 at http://127.0.0.1:PORT/401. | Log in with \`evals login http://127.0.0.1:PORT/401\`, or give its credentials under "headers" in .mcp.json or in a suite.",
+        "no-endpoint | Server "http://127.0.0.1:PORT/404" answers with HTTP 404 at http://127.0.0.1:PORT/404. | Check the path of the URL: it answers neither Streamable HTTP nor the older SSE transport.",
+        "redirect | Server "http://127.0.0.1:PORT/moved" redirects from http://127.0.0.1:PORT/moved to http://127.0.0.1:PORT/login. | Use the target URL: hosts drop headers on redirects, or do not follow them.",
+        "not-mcp | Server "http://127.0.0.1:PORT/page" does not answer as an MCP server at http://127.0.0.1:PORT/page: Unexpected content type: text/html. | Check the URL, and whether the server's transport is http (Streamable HTTP) or sse.",
+        "credentials | Server "http://127.0.0.1:PORT/key" answers with HTTP 400 at http://127.0.0.1:PORT/key: "{\\"error\\":\\"Missing API key\\"}". | Log in with \`evals login http://127.0.0.1:PORT/key\`, or give its credentials under "headers" in .mcp.json or in a suite.",
+        "rate-limit | Server "http://127.0.0.1:PORT/busy" answers with HTTP 429 at http://127.0.0.1:PORT/busy: "quota exceeded". | Ask less at a time with --concurrency, or raise the limit of the server.",
+        "server-fault | Server "http://127.0.0.1:PORT/fault" answers with HTTP 500 at http://127.0.0.1:PORT/fault. | See the log of the server.",
+        "tls | Server "https://127.0.0.1:PORT/mcp" has no TLS at https://127.0.0.1:PORT/mcp. | Write http:// in place of https://.",
+        "port-refused | Server "http://127.0.0.1:PORT/mcp" cannot be reached at http://127.0.0.1:PORT/mcp (connect ECONNREFUSED 127.0.0.1:PORT). | Start the server, and check host and port of the URL, and its log.",
       ]
     `);
     expect(code).toBe(1);

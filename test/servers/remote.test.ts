@@ -310,9 +310,7 @@ test.each([undefined, "sse" as const])("a loop of redirects over several URLs is
 test("a redirect that is not followed is named with its target", async () => {
   const url = await serve((_, res) => res.writeHead(302, { location: "/a?key=1" }).end());
   const target = url.replace("/mcp", "/a");
-  await expect(open({ url, transport: "http" })).rejects.toThrow(
-    `at ${url}: Error POSTing to endpoint: Redirect to ${target} not followed`,
-  );
+  await expect(open({ url, transport: "http" })).rejects.toThrow(`Server "sut" redirects from ${url} to ${target}.`);
 });
 
 test("an answer of the client that the server accepts explains no timeout", async () => {

@@ -4,6 +4,7 @@ import { decodePercent } from "../base/secrets/secrets.ts";
 import { cut, quoteWhole } from "../base/text/text.ts";
 import { messageOf, usageError } from "../base/types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonText, unmarkWholes } from "../base/types/json.ts";
+import { findMissingKey } from "./diagnosis/signatures.ts";
 import {
   type ClientSdk,
   type Explanation,
@@ -280,37 +281,73 @@ async function* limitSize(body: AsyncIterable<Uint8Array>, report: (error: unkno
 /** `redirecting`: the URLs that answered with a redirect. One that leads to such a URL is a loop. */
 function explain(shown: string, { transport }: UrlSpec, failure: Failure, redirecting: Set<string>): Explanation {
   const hint = "Check the URL, and whether the server's transport is http (Streamable HTTP) or sse.";
-  if (failure.kind === "silent") return { message: `did not answer within ${failure.ms / 1000} s at ${shown}.`, hint };
+  if (failure.kind === "silent")
+    return { rule: "no-answer", message: `did not answer within ${failure.ms / 1000} s at ${shown}.`, hint };
   if (failure.kind === "lost" && /wrong version number|packet length/.test(failure.reason))
-    return { message: `has no TLS at ${shown}.`, hint: "Write http:// in place of https://." };
-  if (failure.kind === "lost")
-    return { message: `${failure.reason}.`, hint: "Check that the server is running, its host and port, and its log." };
+    return { rule: "tls", message: `has no TLS at ${shown}.`, hint: "Write http:// in place of https://." };
+  if (failure.kind === "lost") {
+    const [, rule, remedy] = networkErrors.find(([pattern]) => pattern.test(failure.reason)) ?? anyNetworkError;
+    return { rule, message: `${failure.reason}.`, hint: remedy };
+  }
   const chain = listCauses(failure.error);
   const status = findUnanswered(failure.error)?.code ?? readStatus(failure.error);
   if (status) {
     const words = chain.map(readWords).find(Boolean);
     const message = `answers with HTTP ${status} at ${shown}${words ? `: ${words}` : ""}.`;
-    return { message, hint: hintForStatus(status, transport, shown) };
+    // Some services answer a missing key with another status, and name it in the body.
+    const asksForKey = words !== undefined && findMissingKey(words, "running") !== undefined;
+    return { message, ...explainStatus(asksForKey ? 401 : status, transport, shown) };
   }
   const root = getRootMessage(failure.error);
   const [, target] = /\bRedirect to (\S+) not followed/.exec(root) ?? [];
-  if (target !== undefined && redirecting.has(target))
-    return { message: `redirects in a loop at ${shown}.`, hint: "Correct the redirects of the server." };
-  return { message: `does not answer as an MCP server at ${shown}: ${root}.`, hint };
+  if (target === undefined)
+    return { rule: "not-mcp", message: `does not answer as an MCP server at ${shown}: ${root}.`, hint };
+  const isLoop = redirecting.has(target);
+  return {
+    rule: "redirect",
+    message: isLoop ? `redirects in a loop at ${shown}.` : `redirects from ${shown} to ${target}.`,
+    hint: isLoop
+      ? "Correct the redirects of the server."
+      : "Use the target URL: hosts drop headers on redirects, or do not follow them.",
+  };
 }
 
-function hintForStatus(status: number, transport: UrlSpec["transport"], url: string): string {
-  if (status === 401 || status === 403)
-    return `Log in with \`evals login ${url}\`, or give its credentials under "headers" in .mcp.json or in a suite.`;
-  if (status === 429) return "Ask less at a time with --concurrency, or raise the limit of the server.";
-  if (status >= 500 || status === 200) return "See the log of the server.";
-  if (transport === undefined)
-    return "Check the path of the URL: it answers neither Streamable HTTP nor the older SSE transport.";
-  return transport === "http"
-    ? 'Check the path of the URL; a server with the older SSE transport needs --transport sse, or "transport: sse" in a suite.'
-    : 'Check the path of the URL; a Streamable HTTP server needs --transport http, or "transport: http" in a suite.';
+type NetworkError = readonly [pattern: RegExp, rule: string, remedy: string];
+const networkErrors: readonly NetworkError[] = [
+  [/\bECONNREFUSED\b/, "port-refused", "Start the server, and check host and port of the URL, and its log."],
+  [/\b(?:ENOTFOUND|EAI_AGAIN)\b/, "host-unknown", "Correct the URL, and check the network and its proxy."],
+  [
+    /certificate|\bCERT_/i,
+    "certificate",
+    "Install a trusted certificate, or set NODE_EXTRA_CA_CERTS to the file of its certificate authority.",
+  ],
+  [/\b(?:SSL|TLS|EPROTO)\b/, "tls", "Use the scheme that the server has: https:// with TLS, http:// without."],
+  [/\bETIMEDOUT\b|timeout/i, "no-answer", "Check that it is running, and that no firewall blocks the connection."],
+];
+const anyNetworkError: NetworkError = [
+  /(?:)/,
+  "unreachable",
+  "Check that the server is running, its host and port, and its log.",
+];
+
+function explainStatus(status: number, transport: UrlSpec["transport"], url: string): { rule: string; hint: string } {
+  if (status === 401 || status === 403) {
+    const hint = `Log in with \`evals login ${url}\`, or give its credentials under "headers" in .mcp.json or in a suite.`;
+    return { rule: "credentials", hint };
+  }
+  if (status === 429)
+    return { rule: "rate-limit", hint: "Ask less at a time with --concurrency, or raise the limit of the server." };
+  if (status >= 500 || status === 200) return { rule: "server-fault", hint: "See the log of the server." };
+  const other = transport === "http" ? "sse" : "http";
+  const name = other === "sse" ? "with the older SSE transport" : "with Streamable HTTP";
+  const hint =
+    transport === undefined
+      ? "Check the path of the URL: it answers neither Streamable HTTP nor the older SSE transport."
+      : `Check the path of the URL; a server ${name} needs --transport ${other}, or "transport: ${other}" in a suite.`;
+  return { rule: "no-endpoint", hint };
 }
 
+const maxWords = 2_000;
 /** What a refusal says in its body, in quotes: the message of a JSON-RPC error, or a short text that is not a page. */
 function readWords(error: unknown): string | undefined {
   const { data } = error as { data?: { text?: unknown } };
@@ -318,7 +355,7 @@ function readWords(error: unknown): string | undefined {
   if (typeof text !== "string" || text.trim() === "" || text.trim().startsWith("<")) return undefined;
   const body = parseJsonText(text);
   const message = isJsonObject(body) && isJsonObject(body.error) ? body.error.message : undefined;
-  return quoteWhole(cut(typeof message === "string" ? message : text.trim()));
+  return quoteWhole(cut(typeof message === "string" ? message : text.trim(), maxWords));
 }
 
 const getRootMessage = (error: unknown) => cut(messageOf(listCauses(error).at(-1) ?? error));

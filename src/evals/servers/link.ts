@@ -14,9 +14,9 @@ export type Failure =
 
 /**
  * `message` continues a sentence that starts with "Server …"; `hint` says how to fix it. `isExplained`: the message
- * names the cause.
+ * names the cause. `rule`: what doctor calls it, where the start of a process does not show it.
  */
-export type Explanation = { message: string; hint: string; isExplained?: boolean };
+export type Explanation = { message: string; hint: string; isExplained?: boolean; rule?: string };
 
 /**
  * Thrown for an answer that says nothing about the request itself: the session is lost (`session`), the server takes no
@@ -169,5 +169,5 @@ export function explainRefused(failure: Failure, refused: string | undefined): E
   const isRefused = failure.kind === "silent" || (failure.kind === "lost" && failure.reason === refused);
   const fault = failure.kind === "error" ? explainResult(failure.error) : isRefused ? refused : undefined;
   const hint = "Correct this in the server: hosts fail on it as well.";
-  return fault === undefined ? undefined : { message: `${fault}.`, hint, isExplained: true };
+  return fault === undefined ? undefined : { rule: "protocol", message: `${fault}.`, hint, isExplained: true };
 }

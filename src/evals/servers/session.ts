@@ -236,18 +236,25 @@ type Named = Pick<ConnectContext, "name" | "unset">;
 export function failureToError({ name, unset = [] }: Named, link: Link, failure: Failure | "cancelled"): EvalsError {
   if (failure === "cancelled") return serverError(`The start of server "${name}" was cancelled.`);
   if (failure.kind === "error" && failure.error instanceof EvalsError) return failure.error;
-  const { message, hint, isExplained = false } = link.explain(failure);
+  const { message, hint, rule, isExplained = false } = link.explain(failure);
   const more = isExplained ? [] : unset.map((one) => `${one.message} ${one.hint ?? ""}`);
-  return new ServerFailure(`Server "${name}" ${message}`, [hint, ...more].join("\n"), isExplained, link.start?.());
+  return new ServerFailure(
+    `Server "${name}" ${message}`,
+    [hint, ...more].join("\n"),
+    isExplained,
+    link.start?.(),
+    rule,
+  );
 }
 
-/** The failure of a server: whether its cause is known, and the facts of its start if it is a local one. */
+/** The failure of a server: whether its cause is known, the facts of a local start, and the rule of a remote one. */
 export class ServerFailure extends EvalsError {
   constructor(
     message: string,
     hint: string,
     readonly isExplained: boolean,
     readonly start: LocalStart | undefined,
+    readonly rule: string | undefined,
   ) {
     super({ severity: "error", message, hint }, exitCodes.incomplete);
   }
@@ -264,7 +271,6 @@ function describeLocal(
   const find = (one: string) => findProgram(one, cwd, { ...env, ...own });
   const runner = findRunner({ command, args });
   return {
-    kind: "local",
     command,
     program: find(command),
     line: splitLine(command, args, find),

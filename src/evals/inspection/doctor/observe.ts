@@ -1,16 +1,14 @@
 import { executable } from "../../asking/scoring/tools.ts";
 import { defined } from "../../base/collections.ts";
-import { abortAfter, openFetch } from "../../base/network.ts";
-import { cut, squeeze } from "../../base/text/text.ts";
-import { EvalsError, messageOf, rootCause } from "../../base/types/errors.ts";
+import { EvalsError } from "../../base/types/errors.ts";
 import type { ExecutionPolicy } from "../../base/types/flagValues.ts";
 import type { Io } from "../../base/types/io.ts";
 import type { Tool, ToolServer } from "../../base/types/tool.ts";
 import { announceExecuted } from "../../experiments/workspace/problems.ts";
 import { type Connection, connect } from "../../servers/connect.ts";
-import { isSlow, type RemoteStart } from "../../servers/diagnosis/start.ts";
+import { isSlow } from "../../servers/diagnosis/start.ts";
 import { ServerFailure } from "../../servers/session.ts";
-import type { LiveSpec, UrlSpec } from "../../servers/spec.ts";
+import type { LiveSpec } from "../../servers/spec.ts";
 import { asksToWait } from "../parameters.ts";
 import type { ServerFacts } from "./diagnosis/diagnose.ts";
 import type { Examined } from "./report.ts";
@@ -39,10 +37,8 @@ export async function observe(written: LiveSpec, settings: Settings): Promise<Ob
   try {
     server = await connect(spec, { name, dir, env: io.env, signal: io.signal });
   } catch (error) {
-    const connected = describeFailure(error);
-    const local = error instanceof ServerFailure ? error.start : undefined;
-    const start = "url" in spec ? await requestPlainly(spec, io) : local;
-    return { ...nothing, ...(start && { start }), connected };
+    const { start, rule } = error instanceof ServerFailure ? error : {};
+    return { ...nothing, ...defined({ start }), connected: { ...describeFailure(error), ...defined({ rule }) } };
   }
   try {
     const { start, about, instructions } = server;
@@ -56,7 +52,7 @@ export async function observe(written: LiveSpec, settings: Settings): Promise<Ob
 
 /** Whether a local server answered late or timed out. Other servers that start at the same time may be the cause. */
 export function isSlowStart({ start }: Observed): boolean {
-  return start?.kind === "local" && start.ended === undefined && (isSlow(start) || !start.answered);
+  return start !== undefined && start.ended === undefined && (isSlow(start) || !start.answered);
 }
 
 async function listAndCall(server: ToolServer, { execute, io }: Settings): Promise<Observed> {
@@ -109,60 +105,4 @@ function explainNotCalled(tool: Tool, execute: ExecutionPolicy, called: number, 
   if (Array.isArray(required) && required.length > 0) return "needs arguments";
   if (asksToWait(tool.inputSchema, {})) return "waits by its defaults";
   return called >= maxCalls ? `limit of ${maxCalls} calls` : undefined;
-}
-
-const requestTimeoutMs = 5_000;
-const maxBody = 2_000;
-
-/** The first request of a client, in a protocol revision that every server accepts or at least answers. */
-const initializeRequest = JSON.stringify({
-  jsonrpc: "2.0",
-  id: 0,
-  method: "initialize",
-  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "tool-evals", version: "0" } },
-});
-
-/** Sends one plain HTTP request to a URL, without following redirects. Does not throw. */
-async function requestPlainly(spec: UrlSpec, { env, signal }: Io): Promise<RemoteStart> {
-  const transport = spec.transport ?? "http";
-  const shared = { kind: "remote" as const, url: spec.url, transport };
-  const accept = transport === "sse" ? "text/event-stream" : "application/json, text/event-stream";
-  const headers = { ...spec.headers, accept, "content-type": "application/json" };
-  const body = transport === "sse" ? {} : { method: "POST", body: initializeRequest };
-  try {
-    const send = openFetch(env);
-    const limit = abortAfter(signal, requestTimeoutMs);
-    const response = await send(spec.url, { ...body, headers, redirect: "manual", signal: limit });
-    const header = (name: string) => response.headers.get(name) ?? undefined;
-    const given = {
-      type: header("content-type"),
-      location: header("location"),
-      authenticate: header("www-authenticate"),
-      said: (await readStart(response)) || undefined,
-    };
-    return { ...shared, answer: { kind: "status", status: response.status, ...defined(given) } };
-  } catch (error) {
-    const cause = rootCause(error as Error);
-    const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
-    const isTimeout = cause.name === "TimeoutError";
-    return { ...shared, answer: { kind: "none", code: isTimeout ? "TIMEOUT" : code, message: messageOf(cause) } };
-  }
-}
-
-/** The start of a body on one line. Empty for an event stream, which may never end. */
-async function readStart({ headers, body }: Response): Promise<string> {
-  if (!body || headers.get("content-type")?.startsWith("text/event-stream")) {
-    void body?.cancel().catch(() => {});
-    return "";
-  }
-  let text = "";
-  try {
-    for await (const part of body.pipeThrough(new TextDecoderStream())) {
-      text += part;
-      if (text.length > maxBody) break;
-    }
-  } catch {
-    // What was read so far is shown.
-  }
-  return squeeze(cut(text, maxBody));
 }

@@ -2,18 +2,10 @@ import { parseWords } from "../../base/collections.ts";
 import { quote } from "../../base/text/text.ts";
 import type { Finding } from "../../base/types/finding.ts";
 import type { JsonObject } from "../../base/types/json.ts";
-import {
-  type Cause,
-  findKnownError,
-  findMissingKey,
-  type KnownError,
-  passVariables,
-  quoteLines,
-} from "./signatures.ts";
+import { type Cause, findKnownError, type KnownError, passVariables, quoteLines } from "./signatures.ts";
 
 /** The start of a local server. */
 export type LocalStart = {
-  kind: "local";
   command: string;
   program:
     | { kind: "found" }
@@ -41,16 +33,6 @@ export type LocalStart = {
   /** Environment variables that are set here but not passed on to the server, and those that it is given. */
   notPassedOn: ReadonlySet<string>;
   given: ReadonlySet<string>;
-};
-
-/** The response to a plain HTTP request, made after a client could not connect. */
-export type RemoteStart = {
-  kind: "remote";
-  url: string;
-  transport: "http" | "sse";
-  answer:
-    | { kind: "status"; status: number; type?: string; location?: string; authenticate?: string; said?: string }
-    | { kind: "none"; code: string; message: string };
 };
 
 type Diagnosed = Cause & Pick<Finding, "evidence" | "command">;
@@ -196,105 +178,11 @@ function diagnoseSilence(start: LocalStart): Diagnosed {
 
 const quoteStdout = ({ noise }: LocalStart) => quoteLines("stdout", noise);
 
-/** Why no client could connect to a URL. `client` is the error of the client. */
-export function diagnoseRemoteStart(start: RemoteStart, client: { message: string; hint: string }): Diagnosed {
-  const { answer } = start;
-  if (answer.kind === "none") return { ...diagnoseNoResponse(answer.code, start.url), evidence: [answer.message] };
-  const { status, type, authenticate, said } = answer;
-  const evidence = [
-    `HTTP ${status}${type === undefined ? "" : `, ${type}`}`,
-    ...(authenticate === undefined ? [] : [`WWW-Authenticate: ${authenticate}`]),
-    ...(said === undefined ? [] : [`body: ${said}`]),
-    `client: ${client.message}`,
-  ];
-  return { ...diagnoseStatus(start, answer, client), evidence };
-}
-
-function diagnoseStatus(
-  { url, transport }: RemoteStart,
-  { status, location, authenticate, said }: Extract<RemoteStart["answer"], { kind: "status" }>,
-  client: { message: string; hint: string },
-): Cause {
-  const isLoop = client.message.includes("redirects in a loop");
-  if (status >= 300 && status < 400) {
-    const where = isLoop ? " in a loop" : location === undefined ? "" : ` to ${location}`;
-    const fix = isLoop ? client.hint : "Use the target URL: hosts drop headers on redirects, or do not follow them.";
-    return { rule: "redirect", message: `The URL redirects${where}.`, fix };
-  }
-  // Some services answer a missing key with another status, and name it in the body.
-  const asksForKey = status >= 400 && said !== undefined && findMissingKey(said, "running") !== undefined;
-  // Others answer the first request of a client, and refuse the next.
-  const refused = findRefusal(client.message) ?? status;
-  if (refused === 401 || refused === 403 || asksForKey) {
-    const bearer = authenticate?.toLowerCase().startsWith("bearer") ? " as Authorization: Bearer <token>" : "";
-    const message = refused === 403 ? "The server rejects the credentials." : "The server requires credentials.";
-    const fix = `Add them to "headers"${bearer}, or log in with \`evals login ${url.split("?")[0]}\`.`;
-    return { rule: "credentials", message, fix };
-  }
-  if (status === 404 || status === 405) {
-    const other = transport === "http" ? "sse" : "http";
-    const fix = `Check the path (often /mcp or /sse), and whether the server uses the transport ${other} (\`--transport ${other}\`).`;
-    return { rule: "no-endpoint", message: "There is no MCP endpoint at this URL.", fix };
-  }
-  if (status === 429) {
-    const fix = "Wait, then try again; ask the operator of the server for a higher limit if it stays.";
-    return { rule: "rate-limit", message: "The server refuses further requests for now.", fix };
-  }
-  if (status >= 500)
-    return { rule: "server-fault", message: "The server has an internal error.", fix: "Check its log." };
-  return { rule: "not-mcp", message: "The URL answers, but not with MCP.", fix: client.hint };
-}
-
 /** The status by which a server refused a request, from the message of the client (servers/http.ts). */
 export function findRefusal(message: string): 401 | 403 | undefined {
   const status = /\banswers with HTTP (401|403)\b/.exec(message)?.[1];
   return status === undefined ? undefined : status === "401" ? 401 : 403;
 }
-
-function diagnoseNoResponse(code: string, url: string): Cause {
-  if (!/^https?:\/\/./i.test(url))
-    return { rule: "no-url", message: "This is not an HTTP or HTTPS URL.", fix: "Write it as https://host/path." };
-  const known = networkErrors.find(({ codes }) => codes.test(code));
-  if (known) {
-    const { codes: _, ...cause } = known;
-    return cause;
-  }
-  const fix = "Check host, port and path of the URL.";
-  return { rule: "unreachable", message: "The server cannot be reached.", fix };
-}
-
-const networkErrors: readonly (Cause & { codes: RegExp })[] = [
-  {
-    codes: /^ECONNREFUSED$/,
-    rule: "port-refused",
-    message: "The connection was refused: nothing listens on the port.",
-    fix: "Start the server, and check host and port of the URL.",
-  },
-  {
-    codes: /^(?:ENOTFOUND|EAI_AGAIN)$/,
-    rule: "host-unknown",
-    message: "The host name could not be resolved.",
-    fix: "Correct the URL, and check the network and its proxy.",
-  },
-  {
-    codes: /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|DEPTH_ZERO/,
-    rule: "certificate",
-    message: "The certificate of the server is not trusted.",
-    fix: "Install a trusted certificate, or set NODE_EXTRA_CA_CERTS to the file of its certificate authority.",
-  },
-  {
-    codes: /SSL|TLS|EPROTO/,
-    rule: "tls",
-    message: "The TLS handshake failed.",
-    fix: "Use the scheme that the server has: https:// with TLS, http:// without.",
-  },
-  {
-    codes: /TIMEOUT|TIMEDOUT/,
-    rule: "no-answer",
-    message: "The server did not answer in time.",
-    fix: "Check that it is running, and that no firewall blocks the connection.",
-  },
-];
 
 const interpreters =
   /(?:^|[/\\])(?:node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|pythonw?|ruby|php|perl|bash|sh|java)(?:\.exe)?$/i;

@@ -2,10 +2,9 @@ import { expect, test } from "vitest";
 import type { JsonObject } from "../../../../src/evals/base/types/json.ts";
 import type { CallOutcome } from "../../../../src/evals/base/types/tool.ts";
 import { diagnose, type ServerFacts } from "../../../../src/evals/inspection/doctor/diagnosis/diagnose.ts";
-import { findRunner, type LocalStart, type RemoteStart } from "../../../../src/evals/servers/diagnosis/start.ts";
+import { findRunner, type LocalStart } from "../../../../src/evals/servers/diagnosis/start.ts";
 
 const started: LocalStart = {
-  kind: "local",
   command: "node",
   program: { kind: "found" },
   folder: { path: "/srv", exists: true },
@@ -355,70 +354,26 @@ test.each([
   expect(ended(line)).toBe(`error ${expected}`);
 });
 
-const remote = (answer: RemoteStart["answer"], url = "https://example.com/mcp", transport: "http" | "sse" = "http") =>
-  summarize({
-    start: { kind: "remote", url, transport, answer },
-    connected: { kind: "no", message: "no MCP here", hint: "Check the url." },
-  });
-const none = (code: string, url?: string) => remote({ kind: "none", code, message: `${code} it is` }, url);
-
-test("why a client cannot connect to a URL", () => {
+test("why a client cannot connect", () => {
+  const message = 'Server "a" answers with HTTP 404 at https://example.com/mcp.';
+  const failure = { kind: "no" as const, message, hint: "Check the path." };
   expect([
-    ...none("ECONNREFUSED"),
-    ...none("ENOTFOUND"),
-    ...none("DEPTH_ZERO_SELF_SIGNED_CERT"),
-    ...none("ERR_SSL_WRONG_VERSION_NUMBER"),
-    ...none("TIMEOUT"),
-    ...none("UND_ERR_SOCKET"),
-    ...none("", "ftp://example.com/mcp"),
-    ...remote({ kind: "status", status: 308, location: "https://example.com/v2/mcp" }),
-    ...remote({ kind: "status", status: 401, authenticate: 'Bearer realm="a"', said: '{"error":"set X-Api-Key"}' }),
-    ...remote({ kind: "status", status: 403, type: "text/html" }),
-    ...remote({ kind: "status", status: 404 }),
-    ...remote({ kind: "status", status: 405 }, "https://example.com/sse", "sse"),
-    ...remote({ kind: "status", status: 502 }),
-    ...remote({ kind: "status", status: 200, type: "text/html" }),
-    ...remote({ kind: "status", status: 429, said: "quota exceeded" }),
-  ]).toMatchInlineSnapshot(`
-    [
-      "error port-refused: The connection was refused: nothing listens on the port. | ECONNREFUSED it is -> Start the server, and check host and port of the URL.",
-      "error host-unknown: The host name could not be resolved. | ENOTFOUND it is -> Correct the URL, and check the network and its proxy.",
-      "error certificate: The certificate of the server is not trusted. | DEPTH_ZERO_SELF_SIGNED_CERT it is -> Install a trusted certificate, or set NODE_EXTRA_CA_CERTS to the file of its certificate authority.",
-      "error tls: The TLS handshake failed. | ERR_SSL_WRONG_VERSION_NUMBER it is -> Use the scheme that the server has: https:// with TLS, http:// without.",
-      "error no-answer: The server did not answer in time. | TIMEOUT it is -> Check that it is running, and that no firewall blocks the connection.",
-      "error unreachable: The server cannot be reached. | UND_ERR_SOCKET it is -> Check host, port and path of the URL.",
-      "error no-url: This is not an HTTP or HTTPS URL. |  it is -> Write it as https://host/path.",
-      "error redirect: The URL redirects to https://example.com/v2/mcp. | HTTP 308 | client: no MCP here -> Use the target URL: hosts drop headers on redirects, or do not follow them.",
-      "error credentials: The server requires credentials. | HTTP 401 | WWW-Authenticate: Bearer realm="a" | body: {"error":"set X-Api-Key"} | client: no MCP here -> Add them to "headers" as Authorization: Bearer <token>, or log in with \`evals login https://example.com/mcp\`.",
-      "error credentials: The server rejects the credentials. | HTTP 403, text/html | client: no MCP here -> Add them to "headers", or log in with \`evals login https://example.com/mcp\`.",
-      "error no-endpoint: There is no MCP endpoint at this URL. | HTTP 404 | client: no MCP here -> Check the path (often /mcp or /sse), and whether the server uses the transport sse (\`--transport sse\`).",
-      "error no-endpoint: There is no MCP endpoint at this URL. | HTTP 405 | client: no MCP here -> Check the path (often /mcp or /sse), and whether the server uses the transport http (\`--transport http\`).",
-      "error server-fault: The server has an internal error. | HTTP 502 | client: no MCP here -> Check its log.",
-      "error not-mcp: The URL answers, but not with MCP. | HTTP 200, text/html | client: no MCP here -> Check the url.",
-      "error rate-limit: The server refuses further requests for now. | HTTP 429 | body: quota exceeded | client: no MCP here -> Wait, then try again; ask the operator of the server for a higher limit if it stays.",
-    ]
-  `);
+    ...summarize({ connected: { ...failure, rule: "no-endpoint" } }),
+    ...summarize({ connected: failure }),
+    ...summarize({ start: started, connected: failure }),
+  ]).toEqual([
+    `error no-endpoint: ${message} |  -> Check the path.`,
+    `error no-session: No client can connect to it. | ${message} -> Check the path.`,
+    `error no-session: The server starts, but no client can connect to it. | ${message} -> Check the path.`,
+  ]);
 });
 
 test("a request that the server refuses with 401 or 403, after it answered others", () => {
   const message = 'Server "a", called for "b", answers with HTTP 403 at https://example.com/mcp.';
-  expect([
-    ...calling({ kind: "broken", stage: "server", message }),
-    ...listing(message),
-    ...summarize({
-      start: {
-        kind: "remote",
-        url: "https://example.com/mcp",
-        transport: "http",
-        answer: { kind: "status", status: 200, type: "application/json" },
-      },
-      connected: { kind: "no", message: message.replace("403", "401"), hint: "Log in." },
-    }),
-  ]).toMatchInlineSnapshot(`
+  expect([...calling({ kind: "broken", stage: "server", message }), ...listing(message)]).toMatchInlineSnapshot(`
     [
       "error credentials: A call of "get_weather" is refused with HTTP 403. | Server "a", called for "b", answers with HTTP 403 at https://example.com/mcp. -> Give credentials that may call it, under "headers" or with \`evals login\`.",
       "error credentials: The server connects, but answers the request for its tools with HTTP 403. | Server "a", called for "b", answers with HTTP 403 at https://example.com/mcp. -> Fix it.",
-      "error credentials: The server requires credentials. | HTTP 200, application/json | client: Server "a", called for "b", answers with HTTP 401 at https://example.com/mcp. -> Add them to "headers", or log in with \`evals login https://example.com/mcp\`.",
     ]
   `);
 });

@@ -6,17 +6,16 @@ import type { CallOutcome, Tool, ToolResult } from "../../../base/types/tool.ts"
 import { type Cause, findKnownError, findMissingKey, quoteLines } from "../../../servers/diagnosis/signatures.ts";
 import {
   diagnoseLocalStart,
-  diagnoseRemoteStart,
   explainKnown,
   findRefusal,
   isSlow,
   type LocalStart,
-  type RemoteStart,
   slowMs,
 } from "../../../servers/diagnosis/start.ts";
 import { listSchemaFaults } from "../../conventions.ts";
 
-type Failure = { kind: "no"; message: string; hint: string };
+/** `rule`: of a fault that the client found. */
+type Failure = { kind: "no"; message: string; hint: string; rule?: string };
 
 /** What was observed of one server. A stage is absent if an earlier one failed. */
 export type ServerFacts = {
@@ -24,7 +23,7 @@ export type ServerFacts = {
   show: { direct: string; lint: string; call?(tool: string): string };
   /** Findings of the lint rules for its entry in the configuration file of a host. */
   entry: readonly (Cause & Pick<Finding, "severity">)[];
-  start?: LocalStart | RemoteStart;
+  start?: LocalStart;
   connected?: { kind: "yes" } | Failure;
   listed?: { kind: "yes"; tools: readonly Tool[] } | Failure;
   calls: readonly TestCall[];
@@ -40,8 +39,7 @@ export function diagnose(facts: ServerFacts): Diagnosis[] {
   const entry = diagnoseEntry(facts, failure);
   if (failure) return [failure, ...entry];
   const { show, start, listed, calls } = facts;
-  const local = start?.kind === "local" ? start : undefined;
-  const tools = listed?.kind === "yes" ? diagnoseTools(listed.tools, calls, local) : [];
+  const tools = listed?.kind === "yes" ? diagnoseTools(listed.tools, calls, start) : [];
   return [
     // Skipped if a call already named the missing key.
     ...(tools.some(({ rule }) => rule === "variable-missing") ? [] : diagnoseNotice(facts)),
@@ -55,8 +53,8 @@ export function diagnose(facts: ServerFacts): Diagnosis[] {
 
 /** A missing key that a server reports but can start without. */
 function diagnoseNotice({ start, show }: ServerFacts): Diagnosis[] {
-  const key = start?.kind === "local" ? findMissingKey(start.stderr.join("\n"), "running") : undefined;
-  if (start?.kind !== "local" || !key) return [];
+  const key = start && findMissingKey(start.stderr.join("\n"), "running");
+  if (!key) return [];
   const { rule, variables, line } = key;
   const what = variables?.join(" and ") ?? "API key or token";
   const message = `The server starts, but reports that it has no ${what}: some of its tools may fail.`;
@@ -74,15 +72,17 @@ function diagnoseEntry({ entry, listed }: ServerFacts, failure: Diagnosis | unde
 }
 
 function diagnoseFailure({ start, connected, listed, show }: ServerFacts): Diagnosis | undefined {
-  const local = start?.kind === "local" ? diagnoseLocalStart(start, show.direct) : undefined;
+  const local = start && diagnoseLocalStart(start, show.direct);
   if (local) return { severity: "error", ...local };
-  if (connected?.kind === "no" && start?.kind === "remote")
-    return { severity: "error", ...diagnoseRemoteStart(start, connected), command: show.direct };
+  if (connected?.kind === "no" && connected.rule !== undefined) {
+    const { rule, message, hint } = connected;
+    return { severity: "error", rule, message, fix: hint, command: show.direct };
+  }
   const failed = connected?.kind === "no" ? connected : listed?.kind === "no" ? listed : undefined;
   if (!failed) return undefined;
   const evidence = [failed.message];
   if (failed !== connected) return { severity: "error", ...explainNoList(failed), evidence, command: show.lint };
-  const message = "The server starts, but no client can connect to it.";
+  const message = start ? "The server starts, but no client can connect to it." : "No client can connect to it.";
   return { severity: "error", rule: "no-session", message, fix: failed.hint, evidence, command: show.direct };
 }
 
@@ -95,7 +95,7 @@ function explainNoList({ message, hint }: Failure): Cause {
 }
 
 function diagnoseRisks({ start }: ServerFacts): Diagnosis[] {
-  if (start?.kind !== "local") return [];
+  if (!start) return [];
   const slow: Diagnosis = {
     rule: "slow-start",
     severity: "warning",
