@@ -119,6 +119,7 @@ describe("evals lint", () => {
       "skills/c/SKILL.md": "no front matter\n",
       "skills/d/SKILL.md": "---\nname: d\ndescription: #releases posts.\n---\n# D\n",
       "skills/e/SKILL.md": "---\nname: e\ndescription: `git log` as a post.\n---\n# E\n",
+      "skills/f/notes.md": "# F\n",
     });
     const ended = await evals(["lint", "--skills", "skills", "--json"], { cwd: dir });
     const { findings, problems, counts } = reportOf(ended);
@@ -126,14 +127,16 @@ describe("evals lint", () => {
       ...{ skill: "b", file: "skills/a/SKILL.md", line: 2 },
     });
     expect(problems.map(({ location }) => [location?.file, location?.line])).toEqual([
+      ["skills/f", undefined],
       ["skills/c/SKILL.md", 1],
       ["skills/d/SKILL.md", 1],
       ["skills/e/SKILL.md", 3],
     ]);
-    expect(problems[1]).toMatchObject({
+    expect(problems[2]).toMatchObject({
       message: 'No host can load this package: it has no "description"',
       hint: expect.stringMatching("^Fix it .YAML needs quotes around a value with #"),
     });
+    expect(problems[0]?.hint).toBe("Fix it, or move it out of the folder of skills.");
     expect(counts.linted).toEqual({ skills: 1, "eval files": 1 });
     expect(ended.code).toBe(1);
   });

@@ -34,8 +34,9 @@ export async function collectSkills({ dir, only }: SkillsTarget, context: Collec
 
 /** `where` is a file, optionally with `:line`. */
 function describeNotLoaded(where: string, message: string): Problem {
-  const hint =
-    "Fix it (YAML needs quotes around a value with #, @, : and the like), or move it out of the folder of skills.";
+  const isYaml = /front matter|"(?:name|description)"/.test(message);
+  const yaml = isYaml ? " (YAML needs quotes around a value with #, @, : and the like)" : "";
+  const hint = `Fix it${yaml}, or move it out of the folder of skills.`;
   const [, file = where, line] = /^(.*):(\d+)$/.exec(where) ?? [];
   return { severity: "error", message, hint, location: { file, ...(line !== undefined && { line: Number(line) }) } };
 }
