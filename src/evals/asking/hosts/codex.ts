@@ -3,12 +3,13 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { stringify } from "smol-toml";
 import * as z from "zod";
 import { didYouMean } from "../../base/text/nearest.ts";
 import { cut } from "../../base/text/text.ts";
 import { services } from "../../base/types/endpoint.ts";
 import { messageOf, usageError } from "../../base/types/errors.ts";
-import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
+import { isJsonObject } from "../../base/types/json.ts";
 import type { HostModel } from "../../base/types/model.ts";
 import { hostNames } from "../../servers/host.ts";
 import { findProgram, type Host, passEnvironment, readEvents } from "./host.ts";
@@ -128,23 +129,12 @@ function describeHost(
         mcp_servers: Object.fromEntries(entries),
         projects: { [folder.project]: { trust_level: "trusted" } },
       };
-      await writeFile(join(home, "config.toml"), toToml(config), { mode: 0o600 });
+      await writeFile(join(home, "config.toml"), stringify(config), { mode: 0o600 });
       const args = ["exec", "--json", "--skip-git-repo-check", "-C", folder.project, "-"];
       return { args, env: { CODEX_HOME: home } };
     },
     readFailure,
   };
-}
-
-/** Tables of values as TOML. A JSON string is a TOML string. */
-export function toToml(config: JsonObject, path: readonly string[] = []): string {
-  const lines: string[] = [];
-  const tables: string[] = [];
-  for (const [key, value] of Object.entries(config))
-    if (isJsonObject(value)) tables.push(toToml(value, [...path, key]));
-    else lines.push(`${JSON.stringify(key)} = ${JSON.stringify(value)}`);
-  const head = path.length > 0 && lines.length > 0 ? [`[${path.map((part) => JSON.stringify(part)).join(".")}]`] : [];
-  return [...head, ...lines, ...tables].join("\n");
 }
 
 function readFailure(output: string): string | undefined {
