@@ -1,7 +1,5 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { describe, expect, it } from "vitest";
-import { anthropic, endOfLife } from "../../../src/evals/asking/models/anthropic.ts";
+import { anthropic } from "../../../src/evals/asking/models/anthropic.ts";
 import { messages } from "../../../src/evals/asking/protocols/messages.ts";
 import type { EndpointOptions } from "../../../src/evals/base/types/endpoint.ts";
 import type { AskedModel, Reply } from "../../../src/evals/base/types/model.ts";
@@ -299,27 +297,6 @@ describe("faults", () => {
     });
     const reply = await model.ask(requestOf("hi", tools), controller.signal);
     expect(reply).toMatchObject({ kind: "broken", stage: "cancelled" });
-  });
-});
-
-describe("deprecated models", () => {
-  it("are warned of once, not with every request", async () => {
-    const warnings: string[] = [];
-    const endpoint = await startMessagesEndpoint(inTurn());
-    const options = { env: {}, baseUrl: endpoint.url, warn: (message: string) => warnings.push(message) };
-    const model = anthropic("anthropic:claude-sonnet-4-5", "claude-sonnet-4-5", options);
-    await ask(model);
-    await ask(model);
-    expect(warnings).toEqual([
-      "anthropic:claude-sonnet-4-5 is deprecated and will be shut down on November 30th, 2026.",
-    ]);
-  });
-
-  it("are those of the SDK", () => {
-    const file = createRequire(import.meta.url).resolve("@anthropic-ai/sdk/resources/messages/messages.js");
-    const [, table = ""] = /DEPRECATED_MODELS = \{([^}]*)\}/.exec(readFileSync(file, "utf8")) ?? [];
-    const entries = [...table.matchAll(/'([^']+)': '([^']+)'/g)].map(([, model, day]) => [model, day]);
-    expect(endOfLife).toEqual(Object.fromEntries(entries));
   });
 });
 

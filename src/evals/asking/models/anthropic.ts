@@ -55,25 +55,14 @@ const provider = {
 
 type SearchTool = ToolSearchToolBm25_20251119 | ToolSearchToolRegex20251119;
 
-const searchTools = {
-  bm25: { type: "tool_search_tool_bm25_20251119", name: "tool_search_tool_bm25" },
-  regex: { type: "tool_search_tool_regex_20251119", name: "tool_search_tool_regex" },
-} as const satisfies Record<string, SearchTool>;
-
 /** The tool searches of the Messages API, by their names in `--ranker`. */
-const searches = { bm25: searchTools.bm25.type, regex: searchTools.regex.type };
+const searches = { bm25: "tool_search_tool_bm25_20251119", regex: "tool_search_tool_regex_20251119" } as const;
 
 /** The search tool with this versioned name. */
-const findSearchTool = (search: string) => (search === searches.regex ? searchTools.regex : searchTools.bm25);
+const createSearchTool = (search: string) => ({ type: search, name: search.replace(/_\d+$/, "") }) as SearchTool;
 
 /** With a search, the smallest list that shows whether a model accepts it. */
 const probe = { name: "probe", description: "Does nothing.", input_schema: { type: "object" }, defer_loading: true };
-
-/** The deprecated models of the SDK, with their last day. */
-export const endOfLife: Readonly<Record<string, string>> = {
-  "claude-sonnet-4-5": "November 30th, 2026",
-  "claude-sonnet-4-5-20250929": "November 30th, 2026",
-};
 
 /**
  * A model behind Anthropic's Messages API, or a compatible server. One whole reply per ask, automatic tool choice, no
@@ -95,8 +84,6 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
   } as const;
   const fetch = createServiceFetch(options.env, credentials);
   const client = new Anthropic({ ...clientOptions, fetch, timeout: timeoutMs });
-  const lastDay = endOfLife[name];
-  if (lastDay) options.warn?.(`${id} is deprecated and will be shut down on ${lastDay}.`);
 
   // Like `client.messages.create`, which would also print a warning per call of a deprecated model.
   const post = (body: MessageCreateParamsNonStreaming, signal: AbortSignal) =>
@@ -138,7 +125,7 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
     deterministic: false,
     searches,
     refusesSearch: async (search, signal) => {
-      const tools = [probe, findSearchTool(search)];
+      const tools = [probe, createSearchTool(search)];
       const body = { model: name, messages: [{ role: "user", content: "." }], tools };
       const refusal = await client.post("/v1/messages/count_tokens", { body, signal }).catch((thrown) => thrown);
       if (!(refusal instanceof BadRequestError)) return undefined;
@@ -200,7 +187,7 @@ function writeTool({ description, inputSchema }: OfferedTool, name: string) {
 
 function toolParams({ tools, deferred }: ModelRequest, params: ReadonlyMap<string, ReturnType<typeof writeTool>>) {
   if (tools.length === 0) return {};
-  const search = deferred && deferred.names.size > 0 ? [{ ...findSearchTool(deferred.search), ...cached }] : [];
+  const search = deferred && deferred.names.size > 0 ? [{ ...createSearchTool(deferred.search), ...cached }] : [];
   const ordered = tools.flatMap(({ name }, i) => {
     const param = params.get(name);
     if (!param) return [];
