@@ -48,10 +48,6 @@ export const gemini = {
       stop: calls.length > 0 ? "calls" : "done",
     };
   },
-  writeReply(text) {
-    const content = { role: "model", parts: [{ text }] };
-    return `data: ${JSON.stringify({ candidates: [{ content, finishReason: "STOP", index: 0 }] })}\n\n`;
-  },
 };
 
 function createNumbering() {

@@ -6,9 +6,11 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { findProtocol } from "../build/evals/asking/hosts/passThrough.js";
+import { startLoopback } from "../build/evals/base/network.js";
 import { openModel } from "../build/evals/experiments/workspace/models.js";
 import { parseSkill } from "../build/evals/input/skills/package.js";
-import { startOfflineProvider } from "../build/evals/inspection/doctor/doctor.js";
 import { hostNames } from "../build/evals/servers/host.js";
 import { openGeminiCli } from "./geminiCli.mjs";
 import committed from "./hostProfiles.json" with { type: "json" };
@@ -85,8 +87,16 @@ function countListed(skills, prompt) {
   }, 0);
 }
 
+const refusal = "only the request was wanted";
+
 async function capture(id, program, trial, isWhole = true) {
-  const provider = await startOfflineProvider();
+  const bodies = [];
+  const provider = await startLoopback(async (request, response) => {
+    const body = await text(request);
+    if (findProtocol(request.url.split("?", 1)[0])) bodies.push(body);
+    const error = { code: 400, message: refusal, status: "INVALID_ARGUMENT" };
+    response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ error }));
+  });
   const [host] = id.split(":");
   const env = {
     PATH: process.env.PATH,
@@ -117,9 +127,10 @@ async function capture(id, program, trial, isWhole = true) {
     },
     never,
   );
-  await provider.close();
-  if ((isWhole && outcome.kind !== "answered") || !shown) throw new Error(`${id}: ${JSON.stringify(outcome)}`);
-  return { settings: model.settings, shown, prompt: provider.bodies[0] };
+  provider.http.closeAllConnections();
+  provider.http.close();
+  if ((isWhole && !outcome.message.includes(refusal)) || !shown) throw new Error(`${id}: ${JSON.stringify(outcome)}`);
+  return { settings: model.settings, shown, prompt: bodies[0] };
 }
 
 /** The names of tools as the host shows them, where their names do not end the trial: by the number in each. */

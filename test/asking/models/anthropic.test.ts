@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { anthropic } from "../../../src/evals/asking/models/anthropic.ts";
-import { messages } from "../../../src/evals/asking/protocols/messages.ts";
 import type { EndpointOptions } from "../../../src/evals/base/types/endpoint.ts";
 import type { AskedModel, Reply } from "../../../src/evals/base/types/model.ts";
 import type { Fault, Script } from "../../fixtures/endpoints/endpoint.ts";
@@ -152,7 +151,16 @@ it("a reply without usage is read", async () => {
 
 it("a stream that was not asked for is read", async () => {
   const headers = { "content-type": "text/event-stream" };
-  const { model } = await modelOn(() => ({ fault: "text", text: messages.writeReply("So."), headers }));
+  const message = { id: "msg_1", model: "m", content: [], usage: { input_tokens: 1, output_tokens: 1 } };
+  const events = [
+    { type: "message_start", message },
+    { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+    { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "So." } },
+    { type: "message_delta", delta: { stop_reason: "end_turn" } },
+    { type: "message_stop" },
+  ];
+  const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+  const { model } = await modelOn(() => ({ fault: "text", text, headers }));
   expect(await ask(model)).toMatchObject({ kind: "turn", turn: { text: "So.", stop: "done" } });
 });
 

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished } from "vitest";
-import { startOfflineProvider } from "../../../src/evals/inspection/doctor/doctor.ts";
+import { findProtocol } from "../../../src/evals/asking/hosts/passThrough.ts";
+import { startLoopback } from "../../../src/evals/base/network.ts";
 import type { SkillListing } from "../../../src/evals/inspection/tools.ts";
 import { writeIn } from "../../fakes/folder.ts";
 import { evals } from "../evals.ts";
@@ -173,9 +174,17 @@ export async function capture(
   cwd: string,
   open: (url: string) => { program: string; args: string[]; env: Record<string, string> },
 ): Promise<string> {
-  const provider = await startOfflineProvider();
-  onTestFinished(() => provider.close());
-  const { program, args, env } = open(provider.url);
+  const bodies: string[] = [];
+  const { http, url } = await startLoopback(async (request, response) => {
+    const body = await text(request);
+    if (findProtocol((request.url ?? "").split("?", 1)[0] ?? "")) bodies.push(body);
+    response.writeHead(400, { "content-type": "application/json" }).end('{"error":{"message":"no model is asked"}}');
+  });
+  onTestFinished(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  const { program, args, env } = open(url);
   const child = spawn(program, args, {
     cwd: join(root, cwd),
     env: { PATH: process.env.PATH, HOME: join(root, "home"), ...env },
@@ -183,7 +192,7 @@ export async function capture(
   });
   child.stdin.end("Please do it.");
   const [errors] = await Promise.all([text(child.stderr), once(child, "close")]);
-  const [body] = provider.bodies;
+  const [body] = bodies;
   if (body === undefined) throw new Error(`it asked for nothing: ${errors}`);
   return body.replaceAll("\\n", "\n").replaceAll('\\"', '"');
 }

@@ -15,7 +15,6 @@ import {
   text,
   toUsage,
   unreadableReply,
-  writeStream,
 } from "./protocol.ts";
 
 const part = z.object({ text, refusal: text });
@@ -50,15 +49,6 @@ export const completions = defineProtocol({
   },
   assemble: (events) => assembleCompletion(events.map((one) => chunk.parse(one))),
   readBody: readCompletion,
-  writeReply(written) {
-    const head = { id: "offline", object: "chat.completion.chunk", created: 0, model: "offline" };
-    const stream = writeStream(
-      { ...head, choices: [{ index: 0, delta: { role: "assistant", content: written }, finish_reason: null }] },
-      { ...head, choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
-      { ...head, choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } },
-    );
-    return `${stream}data: [DONE]\n\n`;
-  },
 });
 
 const delta = maybe(z.custom<JsonObject>(isJsonObject));

@@ -17,7 +17,6 @@ import {
   type ToolOutput,
   text,
   unreadableReply,
-  writeStream,
 } from "./protocol.ts";
 
 const part = z.object({ type: text, text, tool_name: text });
@@ -52,18 +51,6 @@ export const messages = defineProtocol({
   },
   assemble: (events) => assembleMessage(events.map((one) => event.parse(one))),
   readBody: readMessage,
-  writeReply(written) {
-    const usage = { input_tokens: 1, output_tokens: 1 };
-    const head = { id: "msg_offline", type: "message", role: "assistant", model: "offline", content: [] };
-    return writeStream(
-      { type: "message_start", message: { ...head, stop_reason: null, stop_sequence: null, usage } },
-      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
-      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: written } },
-      { type: "content_block_stop", index: 0 },
-      { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage },
-      { type: "message_stop" },
-    );
-  },
 });
 
 const textsOf = (content: readonly { type: string; text: string }[]) =>

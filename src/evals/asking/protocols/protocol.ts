@@ -59,8 +59,6 @@ export type Protocol = {
   /** The whole body of a reply that came whole or as a stream. */
   parseReply(body: string): { body: unknown } | Fault;
   readReply(body: string): ReceivedReply | Fault;
-  /** The stream of a reply that is this text and nothing else. */
-  writeReply(text: string): string;
 };
 
 /**
@@ -139,15 +137,6 @@ export function addDelta(whole: JsonObject, delta: JsonObject): JsonObject {
 
 /** The fault that a stream reports itself. */
 export const streamFault = (message: string | undefined) => transientFault(message || "the stream reported an error");
-
-/** Writes a stream of events, each with its type as its name, if it has one. */
-export function writeStream(...events: readonly JsonObject[]): string {
-  const lines = events.map((event) => {
-    const name = typeof event.type === "string" ? `event: ${event.type}\n` : "";
-    return `${name}data: ${JSON.stringify(event)}\n\n`;
-  });
-  return lines.join("");
-}
 
 /**
  * The transient fault of a body with status 200 that is not a reply. Its message is the error that the service reports

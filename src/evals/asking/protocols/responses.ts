@@ -18,7 +18,6 @@ import {
   text,
   toUsage,
   unreadableReply,
-  writeStream,
 } from "./protocol.ts";
 
 const single = z.object({ type: text, name: text, description: text, defer_loading: z.boolean().catch(false) });
@@ -60,18 +59,6 @@ export const responses = defineProtocol({
   },
   assemble: (events) => assembleResponse(events.map((one) => event.parse(one))),
   readBody: (body) => readResponse(body, joinName),
-  writeReply(written) {
-    const message = [{ type: "output_text", text: written, annotations: [] }];
-    const output = { type: "message", id: "msg_offline", role: "assistant", status: "completed", content: message };
-    const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
-    const whole = { id: "resp_offline", object: "response", model: "offline", output: [output], usage };
-    return writeStream(
-      { type: "response.created", response: { ...whole, status: "in_progress", output: [] } },
-      { type: "response.output_item.added", output_index: 0, item: output },
-      { type: "response.output_item.done", output_index: 0, item: output },
-      { type: "response.completed", response: { ...whole, status: "completed" } },
-    );
-  },
 });
 
 const isOutput = (type: string) => /_output$/.test(type);

@@ -1,6 +1,4 @@
 import { resolve } from "node:path";
-import { text } from "node:stream/consumers";
-import { findProtocol } from "../../asking/hosts/passThrough.ts";
 import { defined } from "../../base/collections.ts";
 import { startLoopback } from "../../base/network.ts";
 import { shellWord } from "../../base/text/display.ts";
@@ -170,12 +168,15 @@ function listKeys(id: string): string[] {
   return /^(?:copilot:claude-|goose:(?!openai\/))/.test(id) ? ["ANTHROPIC_API_KEY"] : ["OPENAI_API_KEY"];
 }
 
+/** What the provider on this machine answers to every request: what a host shows is in its first one. */
+const refusal = "evals doctor asks no model";
+
 type ListedServer = { name: string; tools: readonly Tool[]; instructions: string | undefined };
 
 /**
  * Examines a host: whether it is installed and has credentials, whether it uses these servers, and what it shows of
- * their tools. It asks a provider on this machine, so nothing is spent. `asked` is a host or the id of a model in it.
- * Throws a usage error for an unknown host.
+ * their tools. Its provider is on this machine and refuses its requests, so nothing is spent. `asked` is a host or the
+ * id of a model in it. Throws a usage error for an unknown host.
  */
 async function examineHost(asked: string, servers: readonly ListedServer[], io: Io): Promise<ExaminedHost> {
   const key = asked.split(":", 1)[0] as keyof typeof examples;
@@ -193,7 +194,11 @@ async function examineHost(asked: string, servers: readonly ListedServer[], io: 
     report("host-not-signed-in", `${name} cannot reach its provider: ${names}.`, `Set ${keys.join(" or ")}.`);
   }
   const facts = { name, model: id, ...(used !== undefined && { credentials: used }) };
-  const provider = await startOfflineProvider();
+  const provider = await startLoopback((_, response) => {
+    response
+      .writeHead(400, { "content-type": "application/json" })
+      .end(JSON.stringify({ error: { message: refusal } }));
+  });
   try {
     const model = await openOffline(id, provider.url, io);
     const { claudeCode, codex, copilot, goose } = model.settings;
@@ -218,7 +223,7 @@ async function examineHost(asked: string, servers: readonly ListedServer[], io: 
       },
       io.signal,
     );
-    if (outcome.kind === "broken") {
+    if (outcome.kind === "broken" && !outcome.message.includes(refusal)) {
       report("host-fails", `${outcome.message}.`, "Run the host by hand, or use the version that is documented.");
     }
     return { ...facts, version, pinned, healthy: findings.length === 0, ...(shown && { shown }), findings };
@@ -228,7 +233,8 @@ async function examineHost(asked: string, servers: readonly ListedServer[], io: 
     report("host-unusable", message, hint);
     return { ...facts, healthy: false, findings };
   } finally {
-    await provider.close();
+    provider.http.closeAllConnections();
+    provider.http.close();
   }
 }
 
@@ -247,24 +253,4 @@ async function openOffline(id: string, url: string, { env }: Io): Promise<HostMo
   const model = await openModel(id, { env: offline });
   if ("converse" in model) return model;
   throw usageError(`"${id}" is not a host.`);
-}
-
-/** Starts a provider whose model answers "Done." to everything. `bodies`: the model requests, in order. */
-export async function startOfflineProvider() {
-  const bodies: string[] = [];
-  const { http, url } = await startLoopback(async (request, response) => {
-    const body = await text(request);
-    const protocol = findProtocol((request.url ?? "").split("?", 1)[0] ?? "");
-    if (!protocol) return void response.writeHead(404).end();
-    bodies.push(body);
-    response.writeHead(200, { "content-type": "text/event-stream" }).end(protocol.writeReply("Done."));
-  });
-  return {
-    url,
-    bodies,
-    async close(): Promise<void> {
-      http.closeAllConnections();
-      await new Promise((done) => http.close(done));
-    },
-  };
 }
