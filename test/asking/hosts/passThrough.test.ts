@@ -88,10 +88,10 @@ describe("the pass-through", () => {
     expect(statuses).toEqual([401, 200, "cut", 502, 200]);
     expect(tap.exchanges.map(({ fault, reply }) => fault ?? reply)).toEqual([
       { message: "bad key", status: 401 },
-      { message: "the reply was empty", status: 200 },
+      { message: "the reply is empty (status 200, no body)", status: 200 },
       { message: expect.stringContaining("the provider cannot be reached") },
       { message: expect.stringContaining("the provider cannot be reached") },
-      { message: "the reply is not JSON", status: 200 },
+      { message: expect.stringContaining("the reply is not a message but the text"), status: 200 },
     ]);
   });
 

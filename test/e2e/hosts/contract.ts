@@ -247,7 +247,11 @@ function describeTrials(host: HostUnderTest, at: (...path: string[]) => string):
       ["401", status(401), "model: the provider answered 401: status 401 as scripted"],
       ["lasting 429", status(429), "model: the provider answered 429: status 429 as scripted (2 attempts)"],
       ["lasting 500", status(500), "model: the provider answered 500: status 500 as scripted (2 attempts)"],
-      ["an empty stream", { fault: "empty" }, "model: the provider answered 200, but the reply was empty"],
+      [
+        "an empty stream",
+        { fault: "empty" },
+        "model: the provider answered 200, but the reply is empty (status 200, no body)",
+      ],
     ])("breaks the trial with its cause: %s", async (_, fault, cause) => {
       const service = await start(() => fault);
       const { wrapper, expectNoProcess } = wrap(at("wrapped"), host.program());

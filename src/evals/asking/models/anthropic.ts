@@ -17,7 +17,6 @@ import type {
 import type { BatchCreateParams } from "@anthropic-ai/sdk/resources/messages/batches";
 import * as z from "zod";
 import { type Delay, type EndpointOptions, priceUsage, resolveEndpoint, services } from "../../base/types/endpoint.ts";
-import { isJsonObject, isNestedDeeper, type JsonObject, maxDepth } from "../../base/types/json.ts";
 import {
   type AskedModel,
   type BatchResult,
@@ -29,9 +28,7 @@ import {
   transientFault,
 } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
-import type { Call } from "../../base/types/trial.ts";
-import { messages, readMessage } from "../protocols/messages.ts";
-import { assembleReply, readArguments } from "../protocols/protocol.ts";
+import { messages } from "../protocols/messages.ts";
 import { createServiceFetch } from "../protocols/refusals.ts";
 import {
   asFile,
@@ -42,7 +39,7 @@ import {
   readResultLines,
   takeNewer,
 } from "./batchFiles.ts";
-import { askRemote, createFaultReader, createLimits, nameRefused, toAttempt, withoutRefusedForm } from "./remote.ts";
+import { askRemote, createFaultReader, createLimits, nameRefused, readAttempt, withoutRefusedForm } from "./remote.ts";
 import { createToolCache, jsonRequest } from "./wireNames.ts";
 
 const provider = {
@@ -97,14 +94,7 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
     ...toolParams(request, prepare(request).params),
     ...conversation(request.messages),
   });
-  const read = (reply: unknown, request: ModelRequest) => {
-    const whole = assembleReply(messages, reply);
-    if (!("body" in whole)) return whole;
-    const { content } = Object(whole.body) as { content: readonly JsonObject[] };
-    return toAttempt(readMessage(whole.body), prepare(request).names, request, whole.body, (calls) =>
-      toNative(content, calls),
-    );
-  };
+  const read = (reply: unknown, request: ModelRequest) => readAttempt(messages, reply, prepare(request).names, request);
 
   const attempt = withoutRefusedForm(async (request, signal, written) => {
     const body = build(written);
@@ -222,24 +212,6 @@ function messageParam(message: Message): MessageParam[] {
     return [{ role: "assistant", content: Array.isArray(native) ? (native as ContentBlockParam[]) : content }];
   }
   return message.role === "user" ? [{ role: "user", content: message.content }] : [];
-}
-
-/**
- * The blocks to send back, without texts of white space alone, thoughts at the end, and calls without results, of a
- * reply that was cut off. Each call has an id of its own, and an object as input: an empty one if it has none, or one
- * that is too deep.
- */
-function toNative(blocks: readonly JsonObject[], calls: readonly Call[]): JsonObject[] {
-  const ids = calls.map(({ id }) => id);
-  const kept = blocks.flatMap((block): JsonObject[] => {
-    if (block.type === "text" && String(block.text).trim() === "") return [];
-    const whole = isNestedDeeper(block, maxDepth + 1) ? { ...block, input: {} } : block;
-    if (block.type !== "tool_use") return [whole];
-    const { arguments: input } = readArguments(whole.input);
-    const id = ids.shift();
-    return id === undefined ? [] : [{ ...whole, id, input: isJsonObject(input) ? input : {} }];
-  });
-  return kept.slice(0, kept.findLastIndex(({ type }) => !/thinking$/.test(String(type))) + 1);
 }
 
 const request_counts = z.record(z.string(), z.number()).nullish();

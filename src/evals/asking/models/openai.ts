@@ -8,7 +8,7 @@ import type {
 import type { ReasoningEffort } from "openai/resources/shared";
 import * as z from "zod";
 import { type Delay, type EndpointOptions, priceUsage, resolveEndpoint, services } from "../../base/types/endpoint.ts";
-import { isJsonObject, isNestedDeeper, type Json } from "../../base/types/json.ts";
+import type { Json } from "../../base/types/json.ts";
 import {
   type AskedModel,
   type BatchResult,
@@ -20,9 +20,7 @@ import {
   transientFault,
 } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
-import type { Call } from "../../base/types/trial.ts";
-import { completions, pickMessage, readCompletion } from "../protocols/completions.ts";
-import { assembleReply, readArguments } from "../protocols/protocol.ts";
+import { completions } from "../protocols/completions.ts";
 import { createServiceFetch, findRefusal, hintVersion } from "../protocols/refusals.ts";
 import {
   type BatchForm,
@@ -32,7 +30,7 @@ import {
   readResultLines,
   takeNewer,
 } from "./batchFiles.ts";
-import { askRemote, createFaultReader, createLimits, nameRefused, toAttempt, withoutRefusedForm } from "./remote.ts";
+import { askRemote, createFaultReader, createLimits, nameRefused, readAttempt, withoutRefusedForm } from "./remote.ts";
 import { createToolCache, jsonRequest } from "./wireNames.ts";
 
 /** The names, defaults and limits of OpenAI, for all of its APIs. */
@@ -90,18 +88,8 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
     }),
     messages: request.messages.flatMap(messageParams),
   });
-  const read = (reply: unknown, request: ModelRequest) => {
-    const whole = assembleReply(completions, reply);
-    if (!("body" in whole)) return whole;
-    const { body } = whole;
-    const answer = readCompletion(body);
-    // Some servers leave the only text of a reasoning model among its thoughts.
-    if (!("kind" in answer) && answer.text === "" && request.answerSchema) {
-      const { reasoning_content: content, reasoning } = pickMessage(body);
-      answer.text = [content, reasoning].find((one) => typeof one === "string") ?? "";
-    }
-    return toAttempt(answer, prepare(request).names, request, body, (calls) => toNative(body, calls));
-  };
+  const read = (reply: unknown, request: ModelRequest) =>
+    readAttempt(completions, reply, prepare(request).names, request);
 
   const attempt = withoutRefusedForm(async (request, signal, written) => {
     const result = await client
@@ -136,31 +124,6 @@ function messageParams(message: Message): ChatCompletionMessageParam[] {
   if (message.role !== "assistant") return [{ role: message.role, content: message.content }];
   const { native, content } = message;
   return [native ? (native as ChatCompletionAssistantMessageParam) : { role: "assistant", content }];
-}
-
-/**
- * The message to send back, with all fields that the server gave it: some models need their reasoning. Each call has an
- * id of its own, and its arguments as text.
- */
-function toNative(body: unknown, calls: readonly Call[]): object {
-  const message = pickMessage(body);
-  const { tool_calls: written, ...rest } = message;
-  const content = message.content ?? (calls.length > 0 ? null : "");
-  if (calls.length === 0) return { ...rest, role: "assistant", content };
-  const toolCalls = calls.map(({ id }, at) => {
-    const one = (written as { function?: { name: string; arguments?: Json } }[])[at];
-    if (!one?.function) return { ...one, id };
-    const called = { ...one.function, arguments: writeArguments(one.function.arguments) };
-    return { ...one, id, type: "function", function: called };
-  });
-  return { ...rest, role: "assistant", content, tool_calls: toolCalls };
-}
-
-/** The arguments of a call as text. Services refuse what is no object in JSON, though a model may write it. */
-export function writeArguments(args: Json | undefined): string {
-  const { arguments: read } = readArguments(args);
-  if (!isJsonObject(read)) return "{}";
-  return typeof args === "string" && args !== "" ? args : JSON.stringify(isNestedDeeper(read) ? {} : read);
 }
 
 const endpoint = "/v1/chat/completions";

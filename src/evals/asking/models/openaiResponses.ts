@@ -9,15 +9,16 @@ import type {
 import type { ReasoningEffort } from "openai/resources/shared";
 import { getOrAdd } from "../../base/collections.ts";
 import { type EndpointOptions, priceUsage } from "../../base/types/endpoint.ts";
-import type { JsonObject } from "../../base/types/json.ts";
 import type { AskedModel, Attempt, Message, ModelRequest } from "../../base/types/model.ts";
 import type { OfferedTool } from "../../base/types/tool.ts";
-import type { Call } from "../../base/types/trial.ts";
-import { assembleReply } from "../protocols/protocol.ts";
+import type { Protocol } from "../protocols/protocol.ts";
 import { readResponse, responses } from "../protocols/responses.ts";
-import { connectOpenai, writeArguments } from "./openai.ts";
-import { askRemote, nameRefused, type SentTools, toAttempt } from "./remote.ts";
+import { connectOpenai } from "./openai.ts";
+import { askRemote, nameRefused, readAttempt, type SentTools } from "./remote.ts";
 import { createToolCache, jsonRequest } from "./wireNames.ts";
+
+/** The API, with the names of tools without their namespaces, since they are unique. */
+const service: Protocol = { ...responses, readBody: (body) => readResponse(body, (_, name) => name) };
 
 /** The tool search of the API, which does not name its ranking. */
 const hostedSearch = "tool_search";
@@ -46,12 +47,7 @@ export function openaiResponses(id: string, name: string, options: EndpointOptio
       input: request.messages.flatMap(inputItems),
     };
     try {
-      const whole = assembleReply(responses, await client.post("/responses", jsonRequest(body, signal)));
-      if (!("body" in whole)) return whole;
-      // The names are unique without their namespaces.
-      const read = readResponse(whole.body, (_, name) => name);
-      const { output } = Object(whole.body) as { output: readonly JsonObject[] };
-      return toAttempt(read, names, request, whole.body, (calls) => toNative(output, calls));
+      return readAttempt(service, await client.post("/responses", jsonRequest(body, signal)), names, request);
     } catch (thrown) {
       return nameRefused(readFault(thrown), (body.tools ?? []) as SentTools);
     }
@@ -71,23 +67,6 @@ export function openaiResponses(id: string, name: string, options: EndpointOptio
     ask: (request, signal) => askRemote(request.cell, (own) => attempt(request, own), limits, signal),
     cost: (usage) => priceUsage(usage, name, options.prices),
   };
-}
-
-/**
- * The output to send back: each call with an id of its own and its arguments as text, no calls of a reply that was cut
- * off, no messages of white space alone, and no reasoning that nothing follows.
- */
-function toNative(output: readonly JsonObject[], calls: readonly Call[]): JsonObject[] {
-  const ids = calls.map(({ id }) => id);
-  const kept = output.flatMap((item) => {
-    const { type, content, arguments: args } = item;
-    const texts = [content].flat().map((one) => (Object(one) as JsonObject).text ?? one);
-    if (type === "message" && texts.every((one) => typeof one === "string" && one.trim() === "")) return [];
-    if (type !== "function_call") return [item];
-    const call_id = ids.shift();
-    return call_id === undefined ? [] : [{ ...item, call_id, arguments: writeArguments(args) }];
-  });
-  return kept.slice(0, kept.findLastIndex(({ type }) => type !== "reasoning") + 1);
 }
 
 const deferredProbe: NamespaceTool.Function = { type: "function", name: "probe", defer_loading: true };

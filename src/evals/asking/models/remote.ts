@@ -17,7 +17,7 @@ import {
   transientFault,
 } from "../../base/types/model.ts";
 import { addUsage, broken, type Call, type ToolSearch, type Usage } from "../../base/types/trial.ts";
-import { numberCalls, type ReceivedReply, readQuery } from "../protocols/protocol.ts";
+import { numberCalls, type Protocol, type ReceivedReply, readQuery } from "../protocols/protocol.ts";
 import { Pacer, type Report, realClock } from "./pacer.ts";
 import type { WireNames } from "./wireNames.ts";
 
@@ -147,12 +147,13 @@ function waitMs({ retryAfterMs }: Fault, made: number): number {
 export function toAttempt(
   reply: ReceivedReply | Fault,
   { toShown }: WireNames,
-  { turn, messages }: Pick<ModelRequest, "turn" | "messages">,
+  { turn, messages, answerSchema }: Pick<ModelRequest, "turn" | "messages" | "answerSchema">,
   body: unknown,
   native: (calls: readonly Call[]) => unknown,
 ): Attempt {
   if ("kind" in reply) return reply;
-  const { id, model, text, calls: all, answered, usage, stop, problem } = reply;
+  const { id, model, thoughts, calls: all, answered, usage, stop, problem } = reply;
+  const text = reply.text || (answerSchema && thoughts) || "";
   if (problem) return { ...problem, usage };
   const isEmpty = stop === "done" && all.length === 0 && text.trim() === "" && usage.outputTokens === 0;
   if (isEmpty && messages.at(-1)?.role === "user")
@@ -182,6 +183,18 @@ export function toAttempt(
       ...(model !== "" && { model }),
     },
   };
+}
+
+/** The reply of an SDK as an attempt, and what goes back of it. */
+export function readAttempt(
+  { parseReply, readBody, sendBack }: Protocol,
+  reply: unknown,
+  names: WireNames,
+  request: ModelRequest,
+): Attempt {
+  const whole = parseReply(reply);
+  if (!("body" in whole)) return whole;
+  return toAttempt(readBody(whole.body), names, request, whole.body, (calls) => sendBack(whole.body, calls));
 }
 
 /** Limits of what a model wrote, far above what its token limit allows. */

@@ -1,6 +1,7 @@
 import * as z from "zod";
-import { isJsonObject, type JsonObject } from "../../base/types/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../base/types/json.ts";
 import { type Fault, permanentFault, transientFault } from "../../base/types/model.ts";
+import type { Call } from "../../base/types/trial.ts";
 import {
   addDelta,
   count,
@@ -15,6 +16,7 @@ import {
   text,
   toUsage,
   unreadableReply,
+  writeArguments,
 } from "./protocol.ts";
 
 const part = z.object({ text, refusal: text });
@@ -49,6 +51,7 @@ export const completions = defineProtocol({
   },
   assemble: (events) => assembleCompletion(events.map((one) => chunk.parse(one))),
   readBody: readCompletion,
+  sendBack,
 });
 
 const delta = maybe(z.custom<JsonObject>(isJsonObject));
@@ -99,6 +102,9 @@ const completion = z.object({
         message: z.object({
           content: written.nullish(),
           refusal: text,
+          // Some servers leave the only text of a reasoning model among its thoughts.
+          reasoning_content: text,
+          reasoning: text,
           tool_calls: z.array(toolCall).nullish(),
           // What tool_calls replaced in 2023, which some gateways still send.
           function_call: maybe(called.nullable()),
@@ -112,7 +118,7 @@ const completion = z.object({
 });
 
 /** Reads a whole completion. */
-export function readCompletion(body: unknown): ReceivedReply | Fault {
+function readCompletion(body: unknown): ReceivedReply | Fault {
   const { data, error } = completion.safeParse(body);
   if (!data) return unreadableReply("a completion", body, error);
   const { id, model, usage, choices } = data;
@@ -127,11 +133,13 @@ export function readCompletion(body: unknown): ReceivedReply | Fault {
     const old = function_call && { id: "", function: function_call };
     return tool_calls ?? (old ? [old] : []);
   });
+  const thoughts = messages.map((one) => one.reasoning_content || one.reasoning).join("");
   const reason = choices.find(({ finish_reason }) => finish_reason)?.finish_reason;
   return {
     id,
     model,
     text: answer || refusal,
+    thoughts,
     calls: calls.map(({ id: call, function: { name, arguments: args } }) => {
       return { id: call, tool: name, ...readArguments(args ?? "") };
     }),
@@ -155,11 +163,29 @@ function choiceFault(error: NonNullable<z.infer<typeof reported>>): Fault {
  * The message of a completion, with all fields that the server gave it. Of several choices the first, with the calls of
  * all. `body` is one that `readCompletion` read.
  */
-export function pickMessage(body: unknown): JsonObject {
+function pickMessage(body: unknown): JsonObject {
   const { choices } = body as { choices: [{ message: JsonObject }, ...{ message: JsonObject }[]] };
   const [{ message }, ...others] = choices;
   const calls = choices.flatMap((one) => (Array.isArray(one.message.tool_calls) ? one.message.tool_calls : []));
   const { function_call: old, ...rest } = message;
   if (calls.length === 0 && isJsonObject(old)) return { ...rest, tool_calls: [{ type: "function", function: old }] };
   return others.length > 0 && calls.length > 0 ? { ...rest, tool_calls: calls } : rest;
+}
+
+/**
+ * The message to send back, with all fields that the server gave it: some models need their reasoning. Each call has an
+ * id of its own, and its arguments as text.
+ */
+function sendBack(body: unknown, calls: readonly Call[]): object {
+  const message = pickMessage(body);
+  const { tool_calls: written, ...rest } = message;
+  const content = message.content ?? (calls.length > 0 ? null : "");
+  if (calls.length === 0) return { ...rest, role: "assistant", content };
+  const toolCalls = calls.map(({ id }, at) => {
+    const one = (written as { function?: { name: string; arguments?: Json } }[])[at];
+    if (!one?.function) return { ...one, id };
+    const called = { ...one.function, arguments: writeArguments(one.function.arguments) };
+    return { ...one, id, type: "function", function: called };
+  });
+  return { ...rest, role: "assistant", content, tool_calls: toolCalls };
 }

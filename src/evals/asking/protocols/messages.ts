@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { JsonObject } from "../../base/types/json.ts";
+import { isJsonObject, isNestedDeeper, type JsonObject, maxDepth } from "../../base/types/json.ts";
 import { type Fault, permanentFault, transientFault } from "../../base/types/model.ts";
 import type { Call, StopReason } from "../../base/types/trial.ts";
 import {
@@ -51,6 +51,7 @@ export const messages = defineProtocol({
   },
   assemble: (events) => assembleMessage(events.map((one) => event.parse(one))),
   readBody: readMessage,
+  sendBack,
 });
 
 const textsOf = (content: readonly { type: string; text: string }[]) =>
@@ -134,7 +135,7 @@ const message = z.object({
 });
 
 /** Reads a whole message. A search of the API that failed for lack of resources is a problem of the reply. */
-export function readMessage(body: unknown): ReceivedReply | Fault {
+function readMessage(body: unknown): ReceivedReply | Fault {
   const { data, error } = message.safeParse(body);
   if (!data) return unreadableReply("a message", body, error);
   const { id, model, content, stop_reason, usage } = data;
@@ -184,4 +185,23 @@ function readStop(reason: string | null | undefined, calls: number): { stop: Sto
   const lacksCall = transientFault("the reply has stop reason tool_use but no tool call");
   const unknown = permanentFault(`unknown stop reason: ${reason ?? "none"}`);
   return { stop, problem: reason === "tool_use" ? lacksCall : unknown };
+}
+
+/**
+ * The blocks to send back, without texts of white space alone, thoughts at the end, and calls without results, of a
+ * reply that was cut off. Each call has an id of its own, and an object as input: an empty one if it has none, or one
+ * that is too deep.
+ */
+function sendBack(body: unknown, calls: readonly Call[]): JsonObject[] {
+  const { content: blocks } = body as { content: readonly JsonObject[] };
+  const ids = calls.map(({ id }) => id);
+  const kept = blocks.flatMap((block): JsonObject[] => {
+    if (block.type === "text" && String(block.text).trim() === "") return [];
+    const whole = isNestedDeeper(block, maxDepth + 1) ? { ...block, input: {} } : block;
+    if (block.type !== "tool_use") return [whole];
+    const { arguments: input } = readArguments(whole.input);
+    const id = ids.shift();
+    return id === undefined ? [] : [{ ...whole, id, input: isJsonObject(input) ? input : {} }];
+  });
+  return kept.slice(0, kept.findLastIndex(({ type }) => !/thinking$/.test(String(type))) + 1);
 }

@@ -7,6 +7,7 @@ import {
   type Json,
   type JsonObject,
   parseExactJson,
+  parseJsonText,
   writeExactJson,
 } from "../../base/types/json.ts";
 import { type Fault, permanentFault, transientFault } from "../../base/types/model.ts";
@@ -41,6 +42,8 @@ export type ReceivedReply = {
   /** The model that replied; empty if the provider does not report it. */
   model: string;
   text: string;
+  /** What a model thought, where a service tells. */
+  thoughts?: string;
   calls: readonly Call[];
   /** The outputs of calls that the provider executed itself, which are searches. */
   answered: readonly ToolOutput[];
@@ -50,35 +53,34 @@ export type ReceivedReply = {
   problem?: Fault;
 };
 
-/** One API. `readReply` gets the body of a response with status 200. Neither throws. */
+/** One API. None of its functions throws. */
 export type Protocol = {
   name: string;
   /** Whether a POST to this path asks a model. */
   matches(path: string): boolean;
   readRequest(body: JsonObject, path: string): SentRequest;
-  /** The whole body of a reply that came whole or as a stream. */
-  parseReply(body: string): { body: unknown } | Fault;
-  readReply(body: string): ReceivedReply | Fault;
+  /** The whole body of a reply: of a value as it is, or of the text of one that came whole or as a stream. */
+  parseReply(reply: unknown): { body: unknown } | Fault;
+  readBody(body: unknown): ReceivedReply | Fault;
+  /** The text of a response with status 200. */
+  readReply(text: string): ReceivedReply | Fault;
+  /** A body that was read as it is sent back, with these calls, which have ids of their own. */
+  sendBack(body: unknown, calls: readonly Call[]): unknown;
 };
 
-/**
- * An API whose replies come whole or as a stream. `assemble` makes the whole body of the events of a stream, or says
- * why there is none; `readBody` reads a whole body.
- */
+/** An API. `assemble` makes the whole body of the events of a stream, or says why there is none. */
 export function defineProtocol({
   assemble,
-  readBody,
   ...protocol
 }: Omit<Protocol, "parseReply" | "readReply"> & {
   assemble(events: readonly JsonObject[]): { body: JsonObject } | Fault;
-  readBody(body: unknown): ReceivedReply | Fault;
 }): Protocol {
-  const parseReply: Protocol["parseReply"] = (body) => {
-    if (body.trim() === "") return transientFault("the reply was empty");
+  const parseReply: Protocol["parseReply"] = (reply) => {
+    if (typeof reply !== "string") return { body: reply };
+    if (!isStream(reply)) return { body: parseJsonText(reply) ?? reply };
     try {
-      if (!isStream(body)) return { body: JSON.parse(body) as unknown };
-      const events = listData(body).map((data) => JSON.parse(data) as Json);
-      return events.length === 0 ? transientFault("the reply was empty") : assemble(events.filter(isJsonObject));
+      const events = listData(reply).map((data) => JSON.parse(data) as Json);
+      return events.length === 0 ? { body: "" } : assemble(events.filter(isJsonObject));
     } catch (error) {
       if (error instanceof SyntaxError) return transientFault("the reply is not JSON");
       throw error;
@@ -87,16 +89,12 @@ export function defineProtocol({
   return {
     ...protocol,
     parseReply,
-    readReply(body) {
-      const whole = parseReply(body);
-      return "body" in whole ? readBody(whole.body) : whole;
+    readReply(text) {
+      const whole = parseReply(text);
+      return "body" in whole ? protocol.readBody(whole.body) : whole;
     },
   };
 }
-
-/** The body that an SDK gives: a value, or the text of a stream, which some servers send without being asked. */
-export const assembleReply = ({ parseReply }: Protocol, reply: unknown): { body: unknown } | Fault =>
-  typeof reply === "string" && isStream(reply) ? parseReply(reply) : { body: reply };
 
 const isStream = (body: string) => /^\s*(event|data|id|retry|:)/.test(body);
 
@@ -143,7 +141,7 @@ export const streamFault = (message: string | undefined) => transientFault(messa
  * in the body, the start of a text such as a login page, or what is wrong with the body. `what`: what a reply would be.
  */
 export function unreadableReply(what: string, body: unknown, error: z.ZodError | undefined): Fault {
-  if (body === undefined || body === null || body === "")
+  if (body === undefined || body === null || String(body).trim() === "")
     return transientFault("the reply is empty (status 200, no body)");
   if (typeof body === "string") return transientFault(`the reply is not ${what} but the text ${quote(body)}`);
   const why = findRefusal(body as Json)?.message ?? (error ? formatIssues(error) : "it has no content");
@@ -194,6 +192,13 @@ export function readArguments(written: Json | undefined): Pick<Call, "arguments"
   } catch {
     return { argumentsText: written };
   }
+}
+
+/** The arguments of a call as text. Services refuse what is no object in JSON, though a model may write it. */
+export function writeArguments(args: Json | undefined): string {
+  const { arguments: read } = readArguments(args);
+  if (!isJsonObject(read)) return "{}";
+  return typeof args === "string" && args !== "" ? args : JSON.stringify(isNestedDeeper(read) ? {} : read);
 }
 
 /** Gives every call an id of its own: some local servers send none, or the same one for all. `turn` counts from 1. */

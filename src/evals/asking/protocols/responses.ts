@@ -18,6 +18,7 @@ import {
   text,
   toUsage,
   unreadableReply,
+  writeArguments,
 } from "./protocol.ts";
 
 const single = z.object({ type: text, name: text, description: text, defer_loading: z.boolean().catch(false) });
@@ -59,6 +60,7 @@ export const responses = defineProtocol({
   },
   assemble: (events) => assembleResponse(events.map((one) => event.parse(one))),
   readBody: (body) => readResponse(body, joinName),
+  sendBack,
 });
 
 const isOutput = (type: string) => /_output$/.test(type);
@@ -198,4 +200,22 @@ function readStop(
   if (status === "completed" || (!status && output.length > 0)) return { stop };
   const unknown = permanentFault(`unknown status of the response: ${status ?? "none"}`);
   return { stop: status === "incomplete" ? "cut" : stop, problem: unknown };
+}
+
+/**
+ * The output to send back: each call with an id of its own and its arguments as text, no calls of a reply that was cut
+ * off, no messages of white space alone, and no reasoning that nothing follows.
+ */
+function sendBack(body: unknown, calls: readonly Call[]): JsonObject[] {
+  const { output } = body as { output: readonly JsonObject[] };
+  const ids = calls.map(({ id }) => id);
+  const kept = output.flatMap((item) => {
+    const { type, content, arguments: args } = item;
+    const texts = [content].flat().map((one) => (Object(one) as JsonObject).text ?? one);
+    if (type === "message" && texts.every((one) => typeof one === "string" && one.trim() === "")) return [];
+    if (type !== "function_call") return [item];
+    const call_id = ids.shift();
+    return call_id === undefined ? [] : [{ ...item, call_id, arguments: writeArguments(args) }];
+  });
+  return kept.slice(0, kept.findLastIndex(({ type }) => type !== "reasoning") + 1);
 }
