@@ -8,17 +8,11 @@ import { makeFolder } from "../../fakes/folder.ts";
 import { cell, requestOf } from "../models/request.ts";
 
 /** A queue on a service that answers every batch at its first poll, and keeps what was submitted. */
-async function openQueue({
-  requests = 100_000,
-  bytes = 1e9,
-  concurrency = 10,
-  ...changes
-}: { requests?: number; bytes?: number; concurrency?: number } & Partial<BatchService> = {}) {
+async function openQueue({ concurrency = 10, ...changes }: { concurrency?: number } & Partial<BatchService> = {}) {
   const dir = makeFolder();
   const submitted: { id: string }[][] = [];
   const turn = { text: "ok", calls: [], stop: "done" as const, usage: noUsage };
   const service: BatchService = {
-    limits: { requests, bytes },
     keepsLabels: true,
     retries: 0,
     delay: async () => {},
@@ -44,17 +38,16 @@ async function openQueue({
 const cellOf = (trial: number) => ({ ...cell, trial });
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-it("submits no more requests and bytes in a batch than the service takes", async () => {
-  const all = async (limits: { requests?: number; bytes?: number }) => {
-    const { queue, submitted, ask } = await openQueue({ ...limits, concurrency: 100 });
-    await Promise.all(Array.from({ length: 10 }, (_, i) => ask(i + 1)));
+it("submits at most 64 MB and 10,000 requests in a batch", async () => {
+  const submit = async (count: number, megabytes: number) => {
+    const text = "x".repeat(megabytes * 1_000_000);
+    const { queue, submitted, ask } = await openQueue({ concurrency: count, write: (id) => ({ id, text }) });
+    await Promise.all(Array.from({ length: count }, (_, i) => ask(i + 1)));
     await queue.close();
     return submitted.map((entries) => entries.length);
   };
-  expect(await all({})).toEqual([10]);
-  expect(await all({ requests: 4 })).toEqual([4, 4, 2]);
-  // An entry has an id of 45 characters.
-  expect(await all({ bytes: 170 })).toEqual([3, 3, 3, 1]);
+  expect(await submit(10_001, 0)).toEqual([10_000, 1]);
+  expect(await submit(10, 20)).toEqual([3, 3, 3, 1]);
 });
 
 it("delivers results only as fast as trials are recorded", async () => {

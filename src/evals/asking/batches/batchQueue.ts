@@ -21,9 +21,9 @@ import { type Chunk, createRequestId, type Ledger, type LedgerEntry } from "./le
 /** Requests that arrive within this time of each other go into one submission. */
 const gatherMs = 50;
 /**
- * The maximum size of one batch in bytes and requests. It is far below what services accept, because the results of a
- * batch are in memory until they are recorded, and so that little is lost if one fails. Further batches are submitted
- * at once.
+ * The maximum size of one batch in bytes and requests. Services accept at least 200 MB and 50,000 requests. It is
+ * lower, because the results of a batch are in memory until they are recorded, and so that little is lost if one fails.
+ * Further batches are submitted at once.
  */
 const maxBytes = 64_000_000;
 const maxRequests = 10_000;
@@ -187,14 +187,13 @@ export class BatchQueue {
 
   /** Fills a submission with the first of the gathered requests. */
   #fill(chunk: Chunk, gathered: readonly Gathered[]): { entries: object[]; taken: Gathered[] } {
-    const { limits, write } = this.service;
     const entries: object[] = [];
     let bytes = 0;
-    for (const one of gathered.slice(0, Math.min(maxRequests, limits.requests))) {
+    for (const one of gathered.slice(0, maxRequests)) {
       const id = createRequestId(chunk, one.entry.cell, one.entry.attempt);
-      const entry = write(id, one.request);
+      const entry = this.service.write(id, one.request);
       bytes += Buffer.byteLength(JSON.stringify(entry)) + 2;
-      if (entries.length > 0 && bytes > Math.min(maxBytes, limits.bytes)) break;
+      if (entries.length > 0 && bytes > maxBytes) break;
       entries.push(entry);
       chunk.requests.push({ id, ...one.entry });
     }

@@ -245,7 +245,6 @@ export function anthropicBatches(
   const { batches } = client.messages;
   const attempt = catchFaults(readFault);
   return {
-    limits: { requests: 100_000, bytes: 256_000_000 },
     keepsLabels: false,
     retries,
     delay,

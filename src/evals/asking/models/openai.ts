@@ -159,7 +159,6 @@ export function openaiBatches(
   const client = new OpenAI({ ...options, fetch: createBatchFetch(env), timeout: batchTimeoutMs });
   const attempt = catchFaults(readFault);
   return {
-    limits: { requests: 50_000, bytes: 200_000_000 },
     keepsLabels: true,
     retries,
     delay,

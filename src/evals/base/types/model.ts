@@ -106,8 +106,6 @@ export type ContextWindow = { tokens: number; remedy: string };
 
 /** The batch API of a model: many requests in one submission. No method rejects: each resolves with a fault instead. */
 export type BatchService = {
-  /** Limits of one batch, as the service publishes them. */
-  readonly limits: { requests: number; bytes: number };
   /** Whether it keeps the label of a batch, so that a batch can be found by it. */
   readonly keepsLabels: boolean;
   /** Maximum retries of a request, and waits. */
