@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Ended, evals, summaryOf, workspace } from "./evals.ts";
 
 const dir = workspace();
 const baselines = join(dir, "evals/baselines");
-const filesBaseline = join(baselines, "files.lexical-2.json");
+const _filesBaseline = join(baselines, "files.lexical-2.json");
 
 const tools = (description: string, path = "Where the file is.") => [
   {
@@ -186,27 +186,5 @@ describe("bad input", () => {
       }
     `);
     expect(err).toBe("");
-  });
-
-  it("refuses a baseline that was edited by hand, until it is accepted anew", async () => {
-    await acceptBaseline();
-    writeFileSync(filesBaseline, readFileSync(filesBaseline, "utf8").replace('"passed": 1', '"passed": 0'));
-    const message = "The baseline was edited by hand: checksum mismatch.\n";
-    expect(await refusal("verify")).toContain(`evals/baselines/files.lexical-2.json: error: ${message}`);
-    expect(await baseline("accept")).toMatchObject({
-      code: 0,
-      err: `evals/baselines/files.lexical-2.json: warning: ${message}  It is replaced.\n`,
-    });
-    expect(await verify()).toMatchObject({ code: 0, out: expect.stringMatching(/^VERIFIED/) });
-  });
-
-  it("does not overwrite the baseline of another suite", async () => {
-    write("evals/other.yaml", suite.replace("name: files", "name: other"));
-    await run("evals/other.yaml");
-    await baseline("accept");
-    copyFileSync(join(baselines, "other.lexical-2.json"), filesBaseline);
-    await run("evals/files.yaml", "--check", "off");
-    expect(await refusal("accept")).toContain('The baseline is of "other" on lexical-2, not of "files" on lexical-2.');
-    expect(readFileSync(filesBaseline)).toEqual(readFileSync(join(baselines, "other.lexical-2.json")));
   });
 });

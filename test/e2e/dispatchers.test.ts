@@ -151,22 +151,4 @@ describe("a live server with dispatchers", () => {
           releases, check again."
     `);
   });
-
-  it("is proposed by lint where a suite does not declare it, and warned of where a case expects a dispatcher", async () => {
-    const run = await open();
-    suite();
-    const text = readFileSync(join(cwd, "evals/tracker.json"), "utf8");
-    const { dispatch, catalog, ...undeclared } = JSON.parse(text);
-    const cases = [{ input: "Search for tools", expect: { tool: "search_tools" } }];
-    writeFileSync(join(cwd, "evals/tracker.json"), JSON.stringify({ ...undeclared, cases }));
-    const linted = await run("lint", "evals/tracker.json");
-    expect(linted.out.replace(/\s+/g, " ")).toContain(
-      "dispatch: { execute_tool: { name: name, arguments: arguments } }",
-    );
-    writeFileSync(join(cwd, "evals/tracker.json"), JSON.stringify({ ...undeclared, dispatch, catalog, cases }));
-    const { err } = await run("run", "evals/tracker.json");
-    expect(err).toContain(
-      'expected tool "search_tools" is under "dispatch": a call of it counts as the tool that it calls.',
-    );
-  });
 });

@@ -208,9 +208,4 @@ describe("evals tools", () => {
     );
     expect((await evals(["run", "evals/static.yaml"], { cwd })).code).toBe(0);
   });
-
-  it("says why a server cannot be listed", async () => {
-    const { code, err } = await evals(["tools", "--server", "nope"], { cwd });
-    expect([code, err]).toEqual([3, expect.stringContaining('there is no program "nope"')]);
-  });
 });

@@ -117,32 +117,6 @@ describe("evals judge check", () => {
     expect(existsSync(join(dir, "own/figure.json"))).toBe(true);
   });
 
-  it("counts no answer of the judge that cannot be verified or read", async () => {
-    const endpoint = await judgeWith({
-      "Which target size": { text: "All criteria are met." },
-      "half their size": saying({ verdict: "met", evidence: "asks for a target size" }),
-      "There are a.jpg": { fault: "hang" },
-      "I have deleted": { text: '{"answers": [], "grade": "pass"}' },
-      "handed over": { fault: "empty" },
-      "Good morning": { text: "", stopReason: "refusal" },
-    });
-    const ended = await check(endpoint.url, "--json", "--timeout", "5", "--output", "never.json");
-    expect(ended).toMatchObject({ code: 3, err: "" });
-    const summary = summaryOf(ended);
-    expect(summary.counts).toEqual(count({ met: [0, 0, 0], "not met": [0, 0, 1], "cannot tell": [0, 0, 0] }));
-    expect(summary.broken.map(({ id: label, why }) => `${label}: ${why}`)).toMatchInlineSnapshot(`
-      [
-        "asks: the judge's answer has no valid JSON object: All criteria are met.",
-        "lists: the judge broke (timeout): no reply within 5 s (or no connection within 10 s); --timeout allows more",
-        "narrates: the judge must answer criteria 1 to 1 once each, but answered none",
-        "unclear: the judge broke (model): the reply is empty (status 200, no body)",
-        "polite: the judge refused to answer",
-      ]
-    `);
-    expect(summary).toMatchObject({ kappa: { value: 0 }, written: null });
-    expect(existsSync(join(dir, "never.json"))).toBe(false);
-  });
-
   it("asks no further label once the budget is spent", async () => {
     const endpoint = await judgeWith();
     const ended = await check(endpoint.url, "--json", "--budget", "0.00002", "-c", "1", "--output", "never.json");

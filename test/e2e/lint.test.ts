@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type LintReport, lintReportSchema } from "../../src/evals/base/types/finding.ts";
 import { rubricRules } from "../../src/evals/inspection/lint/rules/rubric.ts";
-import { makeFolder, writeIn } from "../fakes/folder.ts";
+import { makeFolder } from "../fakes/folder.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals } from "./evals.ts";
@@ -11,13 +11,6 @@ const root = join(import.meta.dirname, "../..");
 const fixtures = join(root, "test/fixtures");
 const list = join(fixtures, "lint/tools.json");
 
-/** A folder with these files, removed at the end. */
-function folder(files: Record<string, unknown>): string {
-  const dir = makeFolder();
-  for (const [name, content] of Object.entries(files)) writeIn(dir, name, content);
-  return dir;
-}
-
 const reportOf = ({ out }: Ended): LintReport => lintReportSchema.parse(JSON.parse(out));
 const brief = ({ findings }: LintReport) =>
   findings.map(({ rule, location: { server, tool, path, line, column } }) =>
@@ -25,7 +18,7 @@ const brief = ({ findings }: LintReport) =>
   );
 
 const suite = (lint: string) =>
-  folder({
+  makeFolder({
     "s.yaml": `name: s
 server: { tools: ${list} }
 cases:
@@ -55,7 +48,9 @@ describe("evals lint", () => {
     [["--severity", "description-missing=off"], 0],
     [["--severity", "description-missing=off", "--failure-threshold", "info"], 1],
   ])("exits by the threshold and the configured severities: %j", async (flags, exit) => {
-    const dir = folder({ "t.json": '[{ "name": "get.it", "inputSchema": { "type": "object", "properties": {} } }]' });
+    const dir = makeFolder({
+      "t.json": '[{ "name": "get.it", "inputSchema": { "type": "object", "properties": {} } }]',
+    });
     const off = ["name-charset", "required-unknown"].flatMap((rule) => ["--severity", `${rule}=info`]);
     expect((await evals(["lint", "--tools", "t.json", ...off, ...flags], { cwd: dir })).code).toBe(exit);
   });
@@ -79,7 +74,7 @@ describe("evals lint", () => {
   });
 
   it("applies the settings of the project, wherever the tools come from", async () => {
-    const dir = folder({
+    const dir = makeFolder({
       "t.json": [
         { name: "get.it", description: "x", inputSchema: { type: "object", properties: { mode: { type: "string" } } } },
       ],
@@ -90,30 +85,8 @@ describe("evals lint", () => {
     expect([of("name-charset")?.severity, of("description-too-short")?.suppressed]).toEqual(["info", "r"]);
   });
 
-  it("lists the changes since a list, and finds what a release would break", async () => {
-    const tool = (name: string) => ({ name, description: `Does ${name}.`, inputSchema: { type: "object" } });
-    const dir = folder({
-      "old.json": JSON.stringify([tool("get_a"), tool("get_b")], null, 1),
-      "new.json": [tool("get_a"), tool("get_c")],
-    });
-    const ended = await evals(["lint", "--tools", "new.json", "--against", "old.json", "--json"], { cwd: dir });
-    const { changes, findings } = reportOf(ended);
-    expect(changes?.map((one) => [one.tool, one.class])).toEqual([
-      ["get_b", "breaking"],
-      ["get_c", "compatible"],
-    ]);
-    const removed = findings.find(({ rule }) => rule === "version-tool-removed");
-    const place = { file: "old.json", line: 9, column: 2 };
-    expect(removed?.location).toEqual({ server: "new", tool: "get_b", path: "$", ...place });
-  });
-
-  it("ranks the pairs that a model can confuse", async () => {
-    const { confusable } = reportOf(await evals(["lint", "evals/filesystem.yaml", "--confusable", "--json"]));
-    expect(confusable?.[0]).toMatchObject({ a: "list_directory", b: "list_directory_with_sizes" });
-  });
-
   it("lints a skill package and its eval files by line, and reports packages that no host loads", async () => {
-    const dir = folder({
+    const dir = makeFolder({
       "skills/a/SKILL.md": "---\nname: b\ndescription: Compresses images.\n---\n# A\n",
       "skills/a/evals/evals.json": '{ "evals": [] }',
       "skills/c/SKILL.md": "no front matter\n",
@@ -148,7 +121,7 @@ describe("evals lint", () => {
     [["--skills", "nowhere"], 'error: The folder "nowhere" does not exist.\n  Name a skill package, or a folder of'],
     [[], "error: There is no suite and no skill package under evals/.\n  Name a suite, a skill package (its queries"],
   ])("refuses %j", async (args, message) => {
-    const ended = await evals(["lint", ...args], { cwd: folder({}) });
+    const ended = await evals(["lint", ...args], { cwd: makeFolder({}) });
     expect([ended.err, ended.out, ended.code]).toEqual([expect.stringContaining(message), "", 2]);
   });
 
@@ -163,7 +136,7 @@ describe("evals lint", () => {
 
 describe("evals lint --judge", () => {
   const tool = (name: string) => ({ name, description: `Returns ${name}.`, inputSchema: { type: "object" } });
-  const lists = folder({ "t.json": JSON.stringify(["get_a", "get_b", "get_c"].map(tool), null, 1) });
+  const lists = makeFolder({ "t.json": JSON.stringify(["get_a", "get_b", "get_c"].map(tool), null, 1) });
   const graded = (scores: Record<string, number>): MessageAnswer => {
     const grades = rubricRules.map(({ id }) => [id, { reason: `As for ${id}.`, score: scores[id] ?? 5 }]);
     return { text: JSON.stringify(Object.fromEntries(grades)) };

@@ -14,7 +14,6 @@ import { heading, makeColumns, table } from "../../src/evals/reports/document.ts
 import { renderPage } from "../../src/evals/reports/html.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import { checked } from "../reports/checks.ts";
-import { missed, missSentences } from "../reports/missed.ts";
 import { hostile, hostileManifest, nasty, manifest as sampleManifest, skills } from "../reports/samples.ts";
 import { needsBrowser, openPage } from "./browser.ts";
 
@@ -296,17 +295,6 @@ it("keeps names of a wide table in one piece on a phone", async () => {
   const name = page.locator("td code");
   expect(await name.evaluate((one) => one.getClientRects().length)).toBe(1);
   expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
-});
-
-it("explains missed trials, passes with another tool, and mocked calls", async () => {
-  const { page, faults } = await openPage(browser, write("missed", missed, sampleManifest));
-  await page.locator("details").evaluateAll((all) => {
-    for (const one of all) one.setAttribute("open", "");
-  });
-  const text = (await page.locator("#page").innerText()).replace(/\s+/g, " ");
-  for (const sentence of missSentences) expect(text).toContain(sentence);
-  expect(text).toMatch(/missing wrong type wrong value invented/i);
-  expect(faults).toEqual([]);
 });
 
 describe("every page", () => {

@@ -127,27 +127,6 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     await endpoint.close();
   });
 
-  it("has the record of a run in one process; keys stay with the workers", async () => {
-    const whole = summaryOf(await spawnEvals(["run", ...flags()], { cwd: dir }));
-    const first = startWorker();
-    const second = startWorker();
-    // A process that has just been started ends at a signal without a word.
-    await Promise.all([first, second].map((worker) => untilPrinted(worker, "takes trials")));
-    const ended = await startRun(flags()).ended;
-    expect(ended.code, ended.err).toBe(0);
-    expect(trialsOf(summaryOf(ended).dir).map(timeless)).toEqual(trialsOf(whole.dir).map(timeless));
-    expect(endpoint.requests).toHaveLength(80);
-    first.child.kill("SIGINT");
-    second.child.kill("SIGTERM");
-    const [one, two] = await Promise.all([first.ended, second.ended]);
-    expect([one.code, two.code]).toEqual([130, 143]);
-    expect(`${one.err}${two.err}`.match(/\d+ trials run/g)?.map(Number.parseFloat).length).toBe(2);
-    // The file holds everything that was ever on the server.
-    const written = readdirSync(redis.dir).map((file) => readFileSync(join(redis.dir, file), "latin1"));
-    expect(written.join("")).toContain("trials-anthropic");
-    expect(written.join("")).not.toContain(key);
-  });
-
   it("comes to the verdict of a check that asks as it goes", async () => {
     answer = (index) => ({ ...act, id: `reply${index}` });
     const model = ["-m", "anthropic:x", "--base-url", endpoint.url, "--seed", "7", "--json"];
@@ -513,18 +492,6 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect((await expectWhole(resuming)).code).toBe(0);
   });
 
-  it("drops 10,000 answers to cells that it has not", async () => {
-    const run = startRun(flags(1));
-    const name = await findRun();
-    await until(async () => (await redis.use((client) => client.exists(names.nameAnswers(name)))) > 0);
-    await redis.use(async (client) => {
-      const forged = Array.from({ length: 10_000 }, (_, at) => [`${name}-${at}`, "{}"]);
-      await client.hset(names.nameAnswers(name), Object.fromEntries(forged));
-    });
-    startWorker();
-    await expectWhole(run);
-  });
-
   it("waits while the server asks for another password", async () => {
     const run = startRun(flags(1));
     await untilQueued();
@@ -542,33 +509,6 @@ describe.skipIf(noRedis)("a run with --queue", () => {
   it("is answered by a worker whose clock is hours off", async () => {
     startWorker([], dir, withClock("Clock.now() + 18e6"));
     await expectWhole(startRun(flags(1)));
-  });
-
-  it.each([
-    ["SIGHUP", 129],
-    ["SIGQUIT", 131],
-  ] as const)("leaves no server process of a worker that ends by %s", async (signal, code) => {
-    const mcp = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
-    writeSuite({ server: { command: "node", args: [mcp, "none", dir] } });
-    const go = holdAnswers(10);
-    const first = startWorker(["-c", "5"]);
-    const run = startRun([...flags(1), "--max-turns", "1"]);
-    await untilHalfRecorded();
-    const listChildren = () =>
-      execFileSync("ps", ["-axo", "pid,args"], { encoding: "utf8" })
-        .split("\n")
-        .filter((line) => line.includes(dir) && line.includes("hostile.mjs") && !line.includes("cli.js"));
-    expect(listChildren()).not.toEqual([]);
-    first.child.kill(signal);
-    expect((await first.ended).code).toBe(code);
-    go();
-    startWorker();
-    await expectWhole(run, 25);
-    for (const { child, ended } of workers) {
-      child.kill("SIGTERM");
-      await ended;
-    }
-    await until(() => listChildren().length === 0);
   });
 
   it("breaks a trial whose answer is none", async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { makeFolder } from "../fakes/folder.ts";
@@ -99,23 +99,6 @@ describe("evals run against a Messages endpoint", () => {
     expect(untimed(resumed)).toEqual(untimed(uninterrupted));
   });
 
-  it("leaves a complete journal at Ctrl-C, says how to go on, and exits with 130", async () => {
-    let stopped: ReturnType<typeof start> | undefined;
-    const endpoint = await startMessagesEndpoint((_body, index) => {
-      if (index === 5) stopped?.child.kill("SIGINT");
-      return index < 5 ? echo : { fault: "hang" };
-    });
-    const line = `run evals/quickstart.yaml -m anthropic:x --base-url ${endpoint.url} -c 1 --json`;
-    stopped = start(line.split(" "), { cwd: dir });
-    const ended = await stopped.ended;
-    expect(ended.code).toBe(130);
-    const summary = summaryOf(ended);
-    expect(trialsOf(summary.dir).map((trial) => trial.outcome.kind)).toEqual([...Array(5).fill("answered"), "broken"]);
-    expect(summary.totals).toMatchObject({ trials: 25, broken: 1, missing: 19 });
-    expect(ended.err).toContain(`Resume with: \`evals run --resume ${summary.run}\``);
-    expect(JSON.parse(ended.out).next).toBe(`finish the run with \`evals run --resume ${summary.run}\`.`);
-  });
-
   it("names itself in next steps as a package manager started it", async () => {
     const cwd = makeFolder();
     const { err } = await spawnEvals(["run"], { cwd, env: { npm_command: "exec" } });
@@ -123,23 +106,9 @@ describe("evals run against a Messages endpoint", () => {
     mkdirSync(join(cwd, "node_modules/tool-evals"), { recursive: true });
     expect((await spawnEvals(["run"], { cwd, env: { npm_command: "exec" } })).err).toContain("with `npx evals init`;");
   });
-
-  it("gives every trial its own process when the suite says so", async () => {
-    const server = { command: "node", args: [join(import.meta.dirname, "../fixtures/servers/moody.mjs")] };
-    const cases = [{ id: "well", input: "well", expect: { tool: "act" } }];
-    writeFileSync(join(dir, "moody.json"), JSON.stringify({ name: "moody", isolate: "trial", server, cases }));
-    const ended = await ask(() => ({ calls: [{ name: "act", input: { mood: "well" } }] }), "moody.json -n 3");
-    const results = trialsOf(ended.dir).map((trial) => JSON.stringify(trial.turns[0]?.calls[0]?.execution));
-    expect(new Set(results.map((result) => /in process (\d+)/.exec(result)?.[1])).size).toBe(3);
-  });
 });
 
 describe("bad input", () => {
-  const _suite = (name: string, body: string) => {
-    writeFileSync(join(dir, name), body);
-    return name;
-  };
-
   it("refuses a budget for a model without a price", async () => {
     const { code, err } = await run("evals/quickstart.yaml -m anthropic:unpriced --budget 1");
     const message =

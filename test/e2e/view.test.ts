@@ -197,16 +197,4 @@ describe("the server", () => {
     expect(ended).toMatchObject({ code, out: `${other.url}\n` });
     await expect(events.text()).rejects.toThrow();
   });
-
-  it.each([
-    ["SIGINT", "SIGINT"],
-    ["SIGTERM", "SIGINT"],
-  ] as const)("exits at %s and a %s after it, with the code of one of them", async (first, second) => {
-    const other = await openView();
-    void other.stop(first);
-    const { code, err } = await other.stop(second);
-    // The first one can have ended it before the second one arrives.
-    expect(code).toBeOneOf([130, first === "SIGINT" ? 130 : 143]);
-    expect(err).not.toMatch(/Internal error|\n\s+at |\(node:/);
-  });
 });

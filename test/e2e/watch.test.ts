@@ -23,6 +23,11 @@ beforeEach(() => {
 const write = (name: string, content: string) =>
   renameSync(join(dir, writeIn(dir, `${name}.new`, content)), join(dir, name));
 
+function linkSuite(target: string): void {
+  symlinkSync(target, join(dir, "link"));
+  renameSync(join(dir, "link"), join(dir, "evals/mail.yaml"));
+}
+
 const mailSuite = (input: string) => `server: { tools: ../lists/mail.json }
 cases:
   - { id: send, input: ${input}, expect: { tool: send_mail } }
@@ -166,6 +171,24 @@ describe("evals run --watch", () => {
     const { err } = await watch.stop();
     expect(err).toContain("half written");
     expect(partialRecords().map(askedIn).at(-1)?.[0]).toMatch(/^read stale/);
+  });
+
+  it.each([
+    ["a folder that is removed and made again", () => rmSync(join(dir, "evals"), { recursive: true })],
+    ["a suite that becomes a link to a device without end", () => linkSuite("/dev/zero")],
+    ["a suite that becomes a link to a file outside", () => linkSuite("/etc/passwd")],
+  ])("goes on after %s", async (_, spoil) => {
+    rmSync(join(dir, "evals/files.yaml"));
+    const watch = watchRun();
+    await watch.waits(1);
+    spoil();
+    await watch.waits(2);
+    write("evals/mail.yaml", mailSuite("Send a mail to Bob"));
+    await watch.waits(3);
+    const { code, err } = await watch.stop();
+    expect([code, err]).toEqual([0, expect.stringContaining("error: ")]);
+    expect(err).not.toContain("root:");
+    expect(partialRecords().map(askedIn).at(-1)).toEqual(["send edited"]);
   });
 
   it("keeps one budget for all its runs, and records each reply once", async () => {

@@ -12,3 +12,9 @@ const unit = fc.integer({ min: 0, max: 0x10f7ff }).map(
 
 /** Any text of whole code points: control characters, bidi marks and emoji included. */
 export const anyText = (limits: { maxLength?: number } = {}) => fc.string({ unit, ...limits });
+
+/** Texts under their names, for one file that shows them all. */
+export const sections = (texts: Readonly<Record<string, string | undefined>>): string =>
+  Object.entries(texts)
+    .map(([name, text]) => `## ${name}\n\n${text?.trimEnd()}\n`)
+    .join("\n");

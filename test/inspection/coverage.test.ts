@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { Expectation } from "../../src/evals/base/types/suite.ts";
-import { measureCoverage } from "../../src/evals/inspection/verify.ts";
+import { measureCoverage, type VerifyReport, verify } from "../../src/evals/inspection/verify.ts";
+import { filesSuite, list, project, read } from "../experiments/pipeline/project.ts";
 
 const aTool = (name: string, ...parameters: string[]) => ({
   name,
@@ -30,4 +31,17 @@ it("counts what the messages of a conversation expect", () => {
 
 it("covers nothing without cases", () => {
   expect(measureCoverage([aTool("read", "path")], [])).toEqual({ tools: 1, uncovered: ["read"], parameters: [] });
+});
+
+it("measures the coverage of a list of tools by all suites on it, and none of a suite without tools of a server", async () => {
+  const own = { id: "own", input: "Sing", tools: [{ name: "sing", inputSchema: { type: "object" } }] };
+  const io = project({
+    "evals/files.json": filesSuite([read]),
+    "evals/more.json": filesSuite([list], { name: "more" }),
+    "evals/own.json": { name: "own", cases: [{ ...own, expect: { tool: "sing" } }] },
+  }).io();
+  await verify({ baselines: "evals/baselines", failOn: [], json: true }, io);
+  const { suites, coverage }: VerifyReport = JSON.parse(io.printed());
+  expect(suites.map(({ suite }) => suite).sort()).toEqual(["files", "more", "own"]);
+  expect(coverage).toMatchObject([{ suites: ["files", "more"], tools: 3, uncovered: ["move"] }]);
 });

@@ -194,15 +194,6 @@ describe("doctor", () => {
     expect(err).toContain("three.json: warning: This suite is skipped: it has a static tool list.");
     expect(report.servers[1]?.findings[0]?.command).toContain("no-such-program");
   });
-
-  it("prints no secret", async () => {
-    const url = `${reference.url}?key=secret`;
-    const entry = { command: "no-such-program", args: [`\${TOKEN}`], env: { TOKEN: `\${TOKEN}` } };
-    writeFileSync(join(cwd, "host.json"), JSON.stringify({ mcpServers: { entry } }));
-    const io = anIo({ cwd, env: { PATH: process.env.PATH, TOKEN: "secret" } });
-    await runDoctor({ url: [url], config: ["host.json"] }, io);
-    expect(io.printed() + io.warned()).not.toContain("secret");
-  });
 });
 
 describe("lint", () => {

@@ -7,6 +7,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -294,17 +295,19 @@ describe("a disk that fails", () => {
     expect(readdirSync(out)).toEqual([]);
   });
 
-  it("rejects every line after the first that could not be written", async () => {
+  it.each<[string, (file: string) => void, string]>([
+    ["removed", () => rmSync(dir, { recursive: true }), "it was removed."],
+    ["cut", (file) => truncateSync(file, 0), "another program changed it."],
+  ])("rejects every line after the first that could not be written, when its file was %s", async (_, spoil, why) => {
     await createRun(out, aManifest("c"));
-    const journal = await openJournal(join(dir, "trials.jsonl"), "run-1");
+    const file = join(dir, "trials.jsonl");
+    const journal = await openJournal(file, "run-1");
     await journal.append(aTrial("c", 1));
-    rmSync(dir, { recursive: true });
-    await expect(journal.append(aTrial("c", 2))).rejects.toThrow(
-      `error: ${join(dir, "trials.jsonl")} cannot be written: it was removed.`,
-    );
+    spoil(file);
+    await expect(journal.append(aTrial("c", 2))).rejects.toThrow(`error: ${file} cannot be written: ${why}`);
     await expect(journal.append(aTrial("c", 3))).rejects.toSatisfy(isIncomplete);
     await journal.close();
-    mkdirSync(dir);
+    mkdirSync(dir, { recursive: true });
   });
 
   it.skipIf(!existsSync("/dev/full"))("says what to do about a full disk", async () => {

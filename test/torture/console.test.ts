@@ -204,53 +204,13 @@ describe("no text from outside begins a line of its own", () => {
       "promptfooconfig.yaml",
       `prompts: [${quoted}]\ntests:\n  - description: ${quoted}\n    assert: [{ type: ${quoted}, value: ${quoted} }]\n`,
     ],
-    bfcl: [
-      "BFCL_v3_simple.json",
-      {
-        ...{ id: evil, question: [[{ role: "user", content: evil }]] },
-        function: [{ name: evil, description: evil, parameters: { type: "dict", properties: {} } }],
-      },
-    ],
-    "mcp-evals": [
-      "evals.yaml",
-      `evals:\n  - name: ${quoted}\n    prompt: ${quoted}\n    expected_tools: [${quoted}]\n`,
-    ],
-    apify: [
-      "test_cases.json",
-      {
-        testCases: [
-          {
-            ...{ id: evil, query: evil, expectedTools: [evil, { [evil]: evil }], reference: evil, context: evil },
-            [evil]: evil,
-          },
-        ],
-      },
-    ],
-    "apify-tasks": ["dataset.json", [{ id: evil, query: evil, reference: evil, tools: [evil], [evil]: evil }]],
     "prompt-table": [
       "prompts.md",
       `| Tool Name | Test Prompt |\n|---|---|\n${["act", evil].map((tool) => `| ${tool.replaceAll("\n", " ")} | ${evil.replaceAll("\n", " ")} |\n`).join("")}`,
     ],
-    "prompt-lists": ["prompts.json", { [evil]: [evil, { [evil]: evil }], act: [evil] }],
-    posthog: [
-      "tasks.yaml",
-      `tasks:\n  - ${JSON.stringify({ id: evil, intent: evil, expected_tools: [evil, { [evil]: evil }], success_criteria: [evil], [evil]: evil })}\n`,
-    ],
-    whichtool: [
-      "whichtool.yaml",
-      `surface: x\ntasks:\n  - ${JSON.stringify({ id: evil, prompt: evil, expected: evil, [evil]: evil })}\n`,
-    ],
     vally: [
       "vally.yaml",
       `stimuli:\n  - ${JSON.stringify({ name: evil, prompt: evil, graders: [{ type: evil }, { type: "tool-calls", config: { required: [required] } }], [evil]: evil })}\n`,
-    ],
-    waza: [
-      "tasks/waza.yaml",
-      {
-        ...{ id: evil, inputs: { prompt: evil, files: [{ path: evil, content: evil }], [evil]: evil } },
-        expected: { behavior: { required_tools: [evil], [evil]: evil } },
-        graders: [{ name: evil, type: evil, config: {} }],
-      },
     ],
     unknown: ["unknown.yaml", `${quoted}: ${quoted}\n`],
   };

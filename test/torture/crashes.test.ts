@@ -6,15 +6,17 @@ import { readBaselines } from "../../src/evals/records/baseline.ts";
 import { type Ended, spawnEvals, timeless, trialsOf } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import { writeActSuite } from "../fixtures/actSuite.ts";
-import { type BatchEndpoint, startMessageBatches } from "../fixtures/endpoints/batches.ts";
+import { type BatchEndpoint, startCompletionBatches, startMessageBatches } from "../fixtures/endpoints/batches.ts";
 
 const hook = pathToFileURL(join(import.meta.dirname, "../fixtures/crash.mjs")).href;
 
 let root: string;
 let endpoint: BatchEndpoint<object>;
+let completions: BatchEndpoint<object>;
 beforeEach(async () => {
   root = makeFolder();
   endpoint = await startMessageBatches({ answer: () => ({ calls: [{ name: "act", id: "call", input: {} }] }) });
+  completions = await startCompletionBatches({ answer: () => ({ calls: [{ name: "act", id: "call" }] }) });
 });
 
 /** A project with a suite, in which these commands were run. */
@@ -99,34 +101,48 @@ async function finish(dir: string, args: readonly string[], why: string, earlier
   return record;
 }
 
+const settings = ["--seed", "7", "-n", "2", "-c", "2"];
 const run = (...more: string[]) => [
-  ...["run", "suite.json", "-m", "anthropic:claude-haiku-5-5", "--base-url", endpoint.url],
-  ...["--seed", "7", "-n", "2", "-c", "2", ...more],
+  ...["run", "suite.json", "-m", "anthropic:claude-haiku-5-5", "--base-url", endpoint.url, ...settings, ...more],
+];
+const runOnOpenai = (...more: string[]) => [
+  ...["run", "suite.json", "-m", "openai:gpt-6.1", "--base-url", `${completions.url}/v1`, ...settings, ...more],
 ];
 
 describe("a command that is killed before any of its changes of files", () => {
-  it.each([[[]], [["--batch"]]])(
-    "run %j: has the record of one that was not, and pays for no answer twice",
-    async (more) => {
-      const whole = await prepare(run(...more));
-      const expected = readPlain(listRecords(whole)[0]);
-      let before = { ...endpoint.paid };
-      await killAtEach(await prepare(), run(...more), async (dir, why) => {
-        const killed = { ...endpoint.paid };
-        const recorded = countRecorded(listRecords(dir)[0]);
-        const record = await finish(dir, run(...more), why);
-        expect(readPlain(record), why).toEqual(expected);
-        if (more.length === 0) expect(killed.plain - before.plain - recorded, why).toBeLessThanOrEqual(2);
-        const { plain, batched } = endpoint.paid;
-        const ofBatches = trialsOf(record).filter(({ turns }) => turns[0]?.batch !== undefined).length;
-        expect(batched - before.batched, why).toBe(ofBatches);
-        // Answers that were not on the record yet are asked for again, but not those of batches.
-        if (more.length === 0) expect(plain - killed.plain, why).toBe(expected.length - recorded);
-        else expect(plain - before.plain - (expected.length - ofBatches), why).toBeOneOf([0, 1]);
-        before = { plain, batched };
-      });
-    },
-  );
+  it("run: has the record of one that was not, and pays for no answer twice", async () => {
+    const expected = readPlain(listRecords(await prepare(run()))[0]);
+    let before = endpoint.paid.plain;
+    await killAtEach(await prepare(), run(), async (dir, why) => {
+      const killed = endpoint.paid.plain;
+      const recorded = countRecorded(listRecords(dir)[0]);
+      expect(killed - before - recorded, why).toBeLessThanOrEqual(2);
+      expect(readPlain(await finish(dir, run(), why)), why).toEqual(expected);
+      // Answers that were not on the record yet are asked for again.
+      before = endpoint.paid.plain;
+      expect(before - killed, why).toBe(expected.length - recorded);
+    });
+  });
+
+  it.each([
+    ["anthropic", run, () => endpoint],
+    ["openai", runOnOpenai, () => completions],
+  ] as const)("run --batch on %s: pays for no answer of a batch twice", async (_, command, service) => {
+    const args = command("--batch");
+    const expected = readPlain(listRecords(await prepare(args))[0]);
+    let before = { ...service().paid };
+    await killAtEach(await prepare(), args, async (dir, why) => {
+      const record = await finish(dir, args, why);
+      expect(readPlain(record), why).toEqual(expected);
+      const { plain, batched } = service().paid;
+      const ofBatches = trialsOf(record).filter(({ turns }) => turns[0]?.batch !== undefined).length;
+      expect(batched - before.batched, why).toBe(ofBatches);
+      // The first request is sent alone, and may not be on the record when the run is killed.
+      expect(plain - before.plain - (expected.length - ofBatches), why).toBeOneOf([0, 1]);
+      before = { plain, batched };
+    });
+    expect(service().refused).toEqual([]);
+  });
 
   it("run --nightly: adds one night", async () => {
     const project = await prepare(run("--accept"));

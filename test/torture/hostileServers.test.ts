@@ -119,13 +119,6 @@ describe("results of 128 calls in each trial", () => {
   });
 });
 
-it("an error of 9 MB in each of 60 trials is recorded by its start, its end, its length and its hash", async () => {
-  const { trials, bytes } = await run("large-error", 30);
-  const own = trials.filter(({ cell }) => cell.suite === "hostile");
-  expect(own).toHaveLength(60);
-  expect(bytes).toBeLessThan(60 * 200_000);
-});
-
 it("a call that is nested 20,000 levels deep is malformed, and not broken", async () => {
   answer = () => ({
     fault: "text",

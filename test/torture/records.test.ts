@@ -1,6 +1,5 @@
-import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Ended, spawnEvals, start, summaryOf } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
@@ -95,29 +94,6 @@ describe.skipIf(process.platform === "win32")("a record with a link to a file ou
 });
 
 describe("a journal that is removed or shortened", () => {
-  it("during a run stops it, and the run is not resumed as if nothing had been paid", async () => {
-    writeActSuite(dir, 100, { maxTurns: 1 });
-    onRequest = (index) => {
-      if (index === 5) rmSync(path(findRun(), "trials.jsonl"));
-    };
-    const stopped = await ask("-c", "1");
-    expect(stopped.code).toBe(3);
-    expect(stopped.err).toContain("trials.jsonl cannot be written: it was removed.");
-    const count = endpoint.requests.length;
-    // What was answered before the next line could not be written: no more than wait for the disk.
-    expect(count).toBeLessThan(45);
-    const id = findRun();
-    expect(existsSync(path(id, "trials.jsonl"))).toBe(false);
-    const resumed = await resume(id);
-    expect(resumed).toMatchObject({
-      code: 2,
-      err: expect.stringMatching(
-        /trials\.jsonl: error: The journal of the run is missing: it was removed, and its trials would be asked and paid for again\.\n {2}Restore the file, or start a new run\./,
-      ),
-    });
-    expect(endpoint.requests).toHaveLength(count);
-  });
-
   it("after a run was stopped is reported with the number of its answers that are asked again", async () => {
     const { run: id } = summaryOf(await ask("--max-requests", "10"));
     const lines = readFileSync(path(id, "trials.jsonl"), "utf8").split("\n");
@@ -173,26 +149,5 @@ describe("a file of a record that is removed during the run", () => {
     );
     expect((await evals("show", id)).code).toBe(0);
     expect(readFileSync(path(id, "trials.jsonl"), "utf8").trim().split("\n")).toHaveLength(20);
-  });
-
-  it("is resumed by one of two processes after kill -9", async () => {
-    const first = start(asked(), { cwd: dir });
-    onRequest = async (index) => {
-      if (index === 4) first.child.kill("SIGKILL");
-      await pause(20);
-    };
-    await first.ended;
-    const id = findRun();
-    writeFileSync(path(id, "lock"), String(process.pid));
-    const resumes = [1, 2].map(() => resume(id, "--json"));
-    // The one that writes the run waits for the other: it would have ended before a slow start of that.
-    onRequest = async () => {
-      await Promise.race(resumes);
-    };
-    const both = await Promise.all(resumes);
-    expect(both.map(({ code }) => code).sort()).toEqual([0, 2]);
-    expect(both.find(({ code }) => code === 2)?.err).toMatch(/The run \S+ is being written by process \d+\./);
-    const kept = readFileSync(path(id, "trials.jsonl"), "utf8").trim().split("\n");
-    expect(kept).toHaveLength(20);
   });
 });

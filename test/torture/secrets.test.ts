@@ -141,26 +141,6 @@ describe("no secret is written or printed", () => {
       expectNoLeak(await spawnEvals(["show", "--format", as], { cwd: dir, env }));
   });
 
-  it("in the cache of replies", async () => {
-    writeSuite("lives");
-    for (const time of [1, 2]) {
-      const ended = await run(["--cache", "--max-turns", "2"]);
-      expect(ended.code, `run ${time}: ${ended.err}`).toBe(0);
-      expectNoLeak(ended);
-    }
-    answer = () => ({ calls: [{ name: "act", input: {} }] });
-    await run(["--cache"]);
-    expect(readdirSync(join(dir, "reports/.evals-cache"))).not.toEqual([]);
-  });
-
-  it("when a 401 repeats the key", async () => {
-    writeSuite("lives");
-    answer = (headers) => ({ fault: "status", status: 401, message: `wrong key in ${headers}` });
-    const ended = await run();
-    expect(ended.err).toContain("401 authentication_error: wrong key in");
-    expectNoLeak(ended);
-  });
-
   it("when a server prints its environment and dies", async () => {
     writeSuite("dies");
     answer = () => ({ text: "" });

@@ -9,7 +9,7 @@ import type { PageData } from "../../src/evals/experiments/run/report/page.ts";
 import { openJournal } from "../../src/evals/records/journal.ts";
 import { createRun } from "../../src/evals/records/record.ts";
 import { Records } from "../../src/evals/view/view.ts";
-import { needsBrowser, openPage } from "../e2e/browser.ts";
+import { needsBrowser } from "../e2e/browser.ts";
 import { pageOf } from "../e2e/evals.ts";
 import { makeFolder } from "../fakes/folder.ts";
 import { aManifest, aTrial, passed } from "../fakes/record.ts";
@@ -123,35 +123,13 @@ describe("records under evals view", () => {
 describe("a browser that opens evals view", () => {
   const browser = needsBrowser();
   let view: Awaited<ReturnType<typeof startView>>;
-  const ids = [nameRun(0), nameRun(1_000_000), nameRun(2_000_000)];
+  const ids = [nameRun(0), nameRun(1_000_000)];
   beforeAll(async () => {
-    const hostile =
-      "</script><script>alert(1)</script><img src=//evil.test/x onerror=alert(2)>\u2028\x1b[31m\u202e'\"`";
-    for (const [at, id] of ids.entries()) {
-      const [suite, [model]] = [aManifest("c").suites[0], aManifest("c").models];
-      if (!suite || !model) throw new Error("there is no suite");
-      const named = { ...suite, name: `s${hostile}`, file: `../%2e%2e${hostile}` };
-      await writeRecord("hostile", id, {
-        startedAt: at === 0 ? "<img src=x>" : "2026-11-21T09:30:00.000Z",
-        suites: [{ ...named, cases: suite.cases.map((one) => ({ ...one, id: `c${hostile}`, input: hostile })) }],
-        models: [{ ...model, id: hostile, note: hostile }],
-        ...(at === 2 && { git: { commit: hostile, dirty: true } }),
-      });
-    }
-    view = await startView("hostile");
+    for (const id of ids) await writeRecord("shown", id);
+    view = await startView("shown");
   });
   afterAll(async () => {
     await view?.stop();
-  });
-
-  it("runs no script of a record, and asks nothing else", async () => {
-    for (const path of ["", ...ids.map((id) => `runs/${id}`), `compare?base=${ids[0]}&head=${ids[1]}`]) {
-      const { page, faults } = await openPage(browser, `${view.url}${path}`, { origin: view.url });
-      await page.locator("h1").first().waitFor();
-      if (path === "") expect(await page.locator("table.runs tbody tr").count()).toBe(ids.length);
-      expect(await page.locator("img, iframe, #page script").count(), path).toBe(0);
-      expect(faults, path).toEqual([]);
-    }
   });
 
   it("cannot make it read records for a page of another origin, but follows a link to it", async () => {

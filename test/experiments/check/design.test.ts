@@ -72,12 +72,6 @@ describe("golden runs on a fixed record", () => {
     expect(calls).toBe(160);
   });
 
-  test("a cap of 5 leaves it open, with advice", () => {
-    const { verdict, calls } = playGolden({ base: M_MIX10, head: M_MIX10 }, { trials: 5 });
-    expect(verdict).toMatchObject({ kind: "inconclusive", because: "cap", trials: 5, advice: { atLeast: false } });
-    expect(calls).toBe(146);
-  });
-
   test("nothing passes, and the right tool is selected half as often", () => {
     const right = (_: number, arm: string) => (arm === "head" ? 0.5 : 1);
     const { verdict, calls } = playGolden({ base: none, head: none }, {}, right);
@@ -99,13 +93,6 @@ describe("golden runs on a fixed record", () => {
     const { verdict, calls } = playGolden({ base: none, head: none }, {}, () => 0);
     expect(verdict).toMatchObject({ kind: "inconclusive", because: "nothing-can-fall", trials: 8 });
     expect(calls).toBe(160);
-  });
-
-  test("two dead cases are both named", () => {
-    const { verdict, calls } = playGolden({ base: M_MIX10, head: M_MIX10.with(0, 0).with(3, 0) });
-    expect(verdict).toMatchObject({ kind: "regressed", by: "cases", trials: 8 });
-    expect(verdict.flagged.map((one) => one.case).toSorted()).toEqual(["case 1", "case 4"]);
-    expect(calls).toBe(218);
   });
 });
 
@@ -188,18 +175,7 @@ describe("the verdict", () => {
     expect(play(base.with(9, 0))).toMatchObject({ kind: "regressed", by: "cases", flagged: [{ case: "case 10" }] });
   });
 
-  test("head's failures that are missing never give NO REGRESSION", () => {
-    const base = suites.M_GOOD8;
-    const answer = sampled({ base, head: base.map((rate) => rate - 0.3) }, 3);
-    const { verdict } = simulate(check({ cases: idsOf(base), seed: 3, trials: 12 }), (id, arm, trial) => {
-      const observed = answer(id, arm, trial);
-      return arm === "head" && observed === "fail" ? "missing" : observed;
-    });
-    expect(verdict.kind).toBe("inconclusive");
-    expect(verdict.missing?.base).toBe(0);
-  });
-
-  test("nor do they when asking again brings passes in the end", () => {
+  test("failures of head that are missing never give NO REGRESSION, not even when asking again brings passes in the end", () => {
     const base = suites.M_GOOD8;
     const head = base.map((rate) => rate - 0.3);
     let drawn = 0;
@@ -211,15 +187,6 @@ describe("the verdict", () => {
     expect(verdict.kind).toBe("inconclusive");
     expect(verdict.missing?.recovered.head).toBeGreaterThan(20);
     expect(verdict.missing?.head).toBeLessThan(20);
-  });
-
-  test("a quiet suite with more than 5 % missing is INCONCLUSIVE for that reason", () => {
-    const base = Array.from({ length: 30 }, () => 1);
-    const { verdict } = simulate(check({ cases: idsOf(base), seed: 3 }), (id) =>
-      id === "case 1" || id === "case 2" ? "missing" : "pass",
-    );
-    expect(verdict).toMatchObject({ kind: "inconclusive" });
-    expect(verdict.missing).toMatchObject({ base: expect.any(Number), head: expect.any(Number) });
   });
 });
 
@@ -264,17 +231,6 @@ describe("what is asked", () => {
     for (let attempt = 1; attempt <= 4; attempt++) record.add("c", "base", 3, "copy");
     expect(record.answers("c", "base")[2]).toBe("missing");
     expect(record.paid("c", "base")).toEqual({ calls: 11, copies: 7, missing: 3 });
-  });
-
-  test("copies are dropped, and the pair is asked again", () => {
-    const base = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1];
-    let turn = 0;
-    const { verdict, calls } = simulate(check({ cases: idsOf(base), seed: 4 }), () =>
-      turn++ % 5 === 0 ? "copy" : "pass",
-    );
-    expect(verdict.kind).toBe("no-regression");
-    expect(verdict.calls.copies).toBeGreaterThan(0);
-    expect(calls - verdict.calls.copies).toBe(2 * verdict.trials * base.length);
   });
 });
 

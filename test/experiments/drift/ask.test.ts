@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type RunSummary, runSummarySchema } from "../../../src/evals/base/types/run.ts";
@@ -111,22 +111,6 @@ describe("evals run --nightly", () => {
     expect((await nightly()).drift?.changes).toMatchObject({ night: second.summary.run });
   });
 
-  it("compares with the last night by calendar, days before", async () => {
-    const first = await nightly();
-    const file = nightsFileOf(world.dir);
-    const earlier = "2026-01-03T03-17-00-000";
-    writeFileSync(file, readFileSync(file, "utf8").replace(first.summary.run, earlier));
-    model.read = "wrong";
-    const second = await nightly();
-    expect(second.drift).toMatchObject({
-      changes: { night: earlier, cases: [{ case: "read", before: passedOf(3, 3) }], same: 2 },
-      verdict: { nights: 2 },
-    });
-    const io = world.io();
-    await report({ run: second.summary.run, format: "terminal", out: "reports" }, io);
-    expect(io.printed()).toContain("Since the night of 2026-01-03 03:17: read 3/3 -> 0/10; 2 cases as before.");
-  });
-
   it("continues under another suite name, but not for a suite with other cases", async () => {
     const first = await nightly();
     const suite = JSON.parse(readFileSync(join(world.dir, "evals/files.json"), "utf8"));
@@ -153,16 +137,6 @@ describe("evals run --nightly", () => {
     const lines = readFileSync(nightsFileOf(world.dir), "utf8").trim().split("\n");
     const nights = lines.slice(1).map((line) => JSON.parse(line).night);
     expect(nights.sort()).toEqual(both.map(({ summary }) => summary.run).sort());
-  });
-
-  it("ignores a night with too many unanswered trials", async () => {
-    await nightly();
-    const before = readFileSync(nightsFileOf(world.dir), "utf8");
-    model.read = "down";
-    const down = await nightly();
-    expect(down).toMatchObject({ code: 3, drift: { uncounted: "missing", tonight: null, verdict: { nights: 1 } } });
-    expect(down.drift?.reason).toMatch(/^This night does not count, because more than 5% of its trials/);
-    expect(readFileSync(nightsFileOf(world.dir), "utf8")).toBe(before);
   });
 
   it("treats a reworded or added case as a new one, and needs a baseline", async () => {

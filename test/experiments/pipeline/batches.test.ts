@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from "node:fs";
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { canonicalJson, type JsonObject } from "../../../src/evals/base/types/json.ts";
@@ -69,10 +69,10 @@ async function open(provider: Provider, script: Script = {}, files: Record<strin
     json: false,
   };
   const resume = { ...runDefaults, resume: "latest", given: new Set(["resume"]), json: false };
-  const ledger = () =>
-    JSON.parse(readFileSync(join(location.dir, "reports", location.records()[0] ?? "", "batches.json"), "utf8"));
+  const ledgerFile = () => join(location.dir, "reports", location.records()[0] ?? "", "batches.json");
+  const ledger = () => JSON.parse(readFileSync(ledgerFile(), "utf8"));
   const trials = () => location.trials(location.records()[0] ?? "");
-  return { ...location, endpoint, world, options, resume, ledger, trials, model };
+  return { ...location, endpoint, world, options, resume, ledger, ledgerFile, trials, model };
 }
 
 /** Runs until the service is asked for the first time whether the batch has ended, and stops then. */
@@ -137,7 +137,7 @@ describe.each(["anthropic", "openai"] as const)("evals run --batch on %s", (prov
   });
 
   it("submits nothing when the request that is sent alone is refused", async () => {
-    const { endpoint, world, options, dir } = await open(provider, {
+    const { endpoint, world, options } = await open(provider, {
       answer: () => ({ end: "errored", type: "invalid_request_error", message: "no such model" }),
     });
     const io = world();
@@ -145,7 +145,6 @@ describe.each(["anthropic", "openai"] as const)("evals run --batch on %s", (prov
     expect(endpoint.plain).toHaveLength(1);
     expect(endpoint.counts.create).toBe(0);
     expect(io.warned()).toContain("no such model");
-    expect(dir).toBeTruthy();
   });
 
   it("retries expired and failed requests in another batch, and breaks with the cause", async () => {
@@ -326,13 +325,16 @@ describe("evals run --batch", () => {
     expect(endpoint.paid).toEqual({ plain: 1, batched: 8 });
   });
 
-  it("does not guess when the service cannot say whether a batch arrived", async () => {
+  it.each([
+    ["drop-late", 1],
+    ["drop", 2],
+  ] as const)("does not guess when the service cannot say whether a batch arrived (%s)", async (treatment, creates) => {
     let isDown = false;
     const { endpoint, world, options, resume, trials } = await open("anthropic", {
       treat: (operation, n) => {
         if (operation === "create" && n === 1) {
           isDown = true;
-          return "drop-late";
+          return treatment;
         }
         return operation === "list" && isDown ? { status: 403 } : "normal";
       },
@@ -343,8 +345,35 @@ describe("evals run --batch", () => {
     expect(trials()).toHaveLength(1);
     isDown = false;
     expect(await run(resume as never, world())).toBe(0);
-    expect(endpoint.counts.create).toBe(1);
+    expect(endpoint.counts.create).toBe(creates);
     expect(endpoint.paid).toEqual({ plain: 1, batched: 8 });
+  });
+
+  it.each<[string, (text: string) => string, RegExp]>([
+    ["has another id of a batch", (text) => text.replace('"batch":"batch_1"', '"batch":"batch_9"'), /was edited/],
+    ["has no sum", (text) => text.replace(/,"sum":"[0-9a-f]+"\}\n$/, "}\n"), /cannot be read|was edited/],
+    ["is cut off in its middle", (text) => text.slice(0, 90), /cannot be read/],
+    ["is no object", () => "null", /was edited|cannot be read/],
+    ["was removed", () => "", /The list of the run's batches is missing: it was removed\./],
+  ])("refuses to resume and asks nothing where the ledger %s, until it is restored", async (_, change, message) => {
+    const { world, resume, ledgerFile, endpoint } = await runUntilPoll("anthropic", 2);
+    const text = readFileSync(ledgerFile(), "utf8");
+    expect(change(text)).not.toBe(text);
+    if (change(text) === "") rmSync(ledgerFile());
+    else writeFileSync(ledgerFile(), change(text));
+    await expect(run(resume as never, world())).rejects.toThrow(message);
+    await expect(run(resume as never, world())).rejects.toThrow("Restore the file, or start a new run.");
+    expect([endpoint.counts.create, endpoint.paid.plain]).toEqual([1, 1]);
+    writeFileSync(ledgerFile(), text);
+    expect(await run(resume as never, world())).toBe(0);
+    expect(endpoint.paid).toEqual({ plain: 1, batched: 8 });
+  });
+
+  it("refuses to resume with the ledger of another run", async () => {
+    const { world, resume, ledgerFile } = await runUntilPoll("anthropic", 2);
+    const other = await runUntilPoll("anthropic", 2);
+    copyFileSync(other.ledgerFile(), ledgerFile());
+    await expect(run(resume as never, world())).rejects.toThrow("The list of the run's batches belongs to the run ");
   });
 
   it("stops with the reason when the service refuses a batch, and resubmits it on --resume", async () => {

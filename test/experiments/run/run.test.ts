@@ -93,23 +93,6 @@ describe("evals run", () => {
     expect(report).toContain(`0/2 "${input[1]}"`);
   });
 
-  it("plans a dry run without an API key, with the ids, the typical cost and the share of the judge", async () => {
-    const { io } = project({
-      "evals/files.json": {
-        server: { tools: "../tools.json" },
-        cases: [
-          { id: "read", input: "Read notes.txt", expect: { tool: "read" }, expected_behavior: "It reads the file." },
-          { id: "none", input: "Good morning", expect: { tool: "none" } },
-        ],
-      },
-    });
-    const world = io({ env: {} });
-    const models = { model: ["anthropic:claude-haiku-5-5", "openai:gpt-5"], judge: "anthropic:claude-opus-5-5" };
-    expect(await run({ ...runDefaults, ...models, dryRun: true, json: false, seed: 1 }, world)).toBe(0);
-    expect(world.printed()).toMatchSnapshot();
-    expect(world.warned()).toContain("ANTHROPIC_API_KEY is not set. A dry run needs none.");
-  });
-
   it("records in-flight trials as cancelled when it is stopped, and is resumed with its recorded options", async () => {
     const { io, records, manifest, trials } = project();
     const stopped = io();

@@ -46,53 +46,33 @@ test("a working server has no diagnoses", () => {
   expect(summarize(working)).toEqual([]);
 });
 
-test("why a local server does not start", () => {
-  expect([
-    ...local({ folder: { path: "/no/such", exists: false } }),
-    ...local({ program: { kind: "missing", searched: ["/bin", "/usr/bin"], instead: "python3" } }, "python"),
-    ...local({ program: { kind: "missing", searched: ["/bin"] } }, "uvx"),
-    ...local({ program: { kind: "missing", searched: ["/srv/run.sh"] } }, "./run.sh"),
-    ...local({ program: { kind: "not executable", path: "/srv/run.sh" } }, "./run.sh"),
-    ...local({ script: { given: "a.js", path: "/srv/a.js", relative: true, exists: false }, ended: "exited" }),
-    ...local({ script: { given: "/a.js", path: "/a.js", relative: false, exists: false }, ended: "exited" }),
-    ...local({ ended: "was killed by SIGKILL" }),
-    ...local({ ended: "exited with code 1", stderr: ["It broke"] }),
-    ...local({ ended: "exited with code 1", stderr: ["API_KEY is required"], noise: ["Hello"] }),
-    ...local({ ended: "exited with code 1", stderr: ["MY_API_KEY is required"] }),
-    ...local({ ended: "exited with code 1", stderr: ["GIVEN_KEY is required"] }),
-    ...local({ ended: "exited with code 1", stderr: ["API_KEY and MY_API_KEY are required"] }),
-    ...local({ program: { kind: "missing", searched: ["/bin"] } }, `\${BIN}/run`),
-    ...local({
-      script: { given: `\${env:DIST}/a.js`, path: `/srv/\${env:DIST}/a.js`, relative: true, exists: false },
-      ended: "exited",
-    }),
-    ...local({ fault: 'sent a message that JSON-RPC does not permit: "jsonrpc" must be "2.0"' }),
-    ...local({ ms: 30_000 }),
-    ...local({ ms: 30_000, noise: ["Welcome!"] }),
-    ...local({ ms: 30_000, stderr: ["Server running on http://localhost:3000"] }),
-  ]).toMatchInlineSnapshot(`
+test("why a local server does not start", async () => {
+  await expect(
     [
-      "error folder-missing: The working directory does not exist: /no/such. |  -> Correct or remove "cwd".",
-      "error program-missing: The program "python" was not found. On this machine it is called "python3". | not found in PATH: /bin, /usr/bin -> Use "python3" as the command.",
-      "error program-missing: The program "uvx" was not found. | not found in PATH: /bin -> Install it, or use the absolute path of the program: a host may have a shorter PATH than a shell.",
-      "error program-missing: The program "./run.sh" was not found. | not found at /srv/run.sh -> Build it, or use its absolute path.",
-      "error program-not-executable: /srv/run.sh is not executable. |  -> Run chmod +x on it, or use its interpreter as the command.",
-      "error script-missing: The script /srv/a.js does not exist. | "a.js" is relative to /srv -> Build the server, or correct the path; in the configuration of a host, make it absolute.",
-      "error script-missing: The script /a.js does not exist. |  -> Build the server, or correct the path.",
-      "error exits: The server exits before it answers, and prints nothing to stderr. | was killed by SIGKILL -> Connect the transport and keep running until stdin closes. Print the reason for an early exit to stderr.",
-      "error exits: The server exits before it answers. | exited with code 1 | stderr: It broke -> Run the command in the same directory, and fix the error that it prints.",
-      "error variable-missing: The server needs the environment variable API_KEY. | exited with code 1 | stderr: API_KEY is required | stdout: Hello -> API_KEY is set in this shell, but servers inherit only a few variables, such as HOME. Add --env API_KEY, or "env": { "API_KEY": "\${API_KEY}" } to its entry or suite.",
-      "error variable-missing: The server needs the environment variable MY_API_KEY. | exited with code 1 | stderr: MY_API_KEY is required -> MY_API_KEY is not set in this shell. Add --env MY_API_KEY=<value>, or "env": { "MY_API_KEY": "\${MY_API_KEY}" } to its entry or suite.",
-      "error variable-missing: The server needs the environment variable GIVEN_KEY. | exited with code 1 | stderr: GIVEN_KEY is required -> The server gets GIVEN_KEY: check the value.",
-      "error variable-missing: The server needs the environment variables API_KEY and MY_API_KEY. | exited with code 1 | stderr: API_KEY and MY_API_KEY are required -> API_KEY is set in this shell, but servers inherit only a few variables, such as HOME. MY_API_KEY is not set in this shell. Add --env API_KEY --env MY_API_KEY=<value>, or "env": { "API_KEY": "\${API_KEY}" } to its entry or suite.",
-      "error program-missing: The program "\${BIN}/run" was not found. | not found at /bin -> Set BIN in the environment of the host, or write the path without the variable.",
-      "error script-missing: The script /srv/\${env:DIST}/a.js does not exist. | "\${env:DIST}/a.js" is relative to /srv -> Set DIST in the environment of the host, or write the path without the variable.",
-      "error protocol: The server sent a message that JSON-RPC does not permit: "jsonrpc" must be "2.0". |  -> Correct this in the server: hosts fail on it as well.",
-      "error silent: The server is running, but did not answer within 30 s. |  -> Check that the command starts an MCP server over stdio.",
-      "error stdout-noise: The server is running, but did not answer within 30 s. It writes output other than protocol messages to stdout. | stdout: Welcome! -> Write logs to stderr: stdout is reserved for the protocol.",
-      "error web-server: The server is running, but did not answer within 30 s. It appears to serve HTTP. | stderr: Server running on http://localhost:3000 -> Register it by its URL, or start it with its option for stdio.",
-    ]
-  `);
+      ...local({ folder: { path: "/no/such", exists: false } }),
+      ...local({ program: { kind: "missing", searched: ["/bin", "/usr/bin"], instead: "python3" } }, "python"),
+      ...local({ program: { kind: "missing", searched: ["/bin"] } }, "uvx"),
+      ...local({ program: { kind: "missing", searched: ["/srv/run.sh"] } }, "./run.sh"),
+      ...local({ program: { kind: "not executable", path: "/srv/run.sh" } }, "./run.sh"),
+      ...local({ script: { given: "a.js", path: "/srv/a.js", relative: true, exists: false }, ended: "exited" }),
+      ...local({ script: { given: "/a.js", path: "/a.js", relative: false, exists: false }, ended: "exited" }),
+      ...local({ ended: "was killed by SIGKILL" }),
+      ...local({ ended: "exited with code 1", stderr: ["It broke"] }),
+      ...local({ ended: "exited with code 1", stderr: ["API_KEY is required"], noise: ["Hello"] }),
+      ...local({ ended: "exited with code 1", stderr: ["MY_API_KEY is required"] }),
+      ...local({ ended: "exited with code 1", stderr: ["GIVEN_KEY is required"] }),
+      ...local({ ended: "exited with code 1", stderr: ["API_KEY and MY_API_KEY are required"] }),
+      ...local({ program: { kind: "missing", searched: ["/bin"] } }, `\${BIN}/run`),
+      ...local({
+        script: { given: `\${env:DIST}/a.js`, path: `/srv/\${env:DIST}/a.js`, relative: true, exists: false },
+        ended: "exited",
+      }),
+      ...local({ fault: 'sent a message that JSON-RPC does not permit: "jsonrpc" must be "2.0"' }),
+      ...local({ ms: 30_000 }),
+      ...local({ ms: 30_000, noise: ["Welcome!"] }),
+      ...local({ ms: 30_000, stderr: ["Server running on http://localhost:3000"] }),
+    ].join("\n"),
+  ).toMatchFileSnapshot("snapshots/local.txt");
 });
 
 // What servers from npm print without a key.
@@ -368,7 +348,7 @@ test("why a client cannot connect", () => {
   ]);
 });
 
-test("a request that the server refuses with 401 or 403, after it answered others", () => {
+test("a request that the server refuses with 401 or 403, after it answered others", async () => {
   const message = 'Server "a", called for "b", answers with HTTP 403 at https://example.com/mcp.';
   expect([...calling({ kind: "broken", stage: "server", message }), ...listing(message)]).toMatchInlineSnapshot(`
     [
@@ -403,42 +383,27 @@ test("a call that fails is an error where the schema of its tool is invalid, and
   expect(fails({ type: "object" }, invalid)).toEqual(["warning"]);
 });
 
-test("what is wrong with a server that starts", () => {
-  expect([
-    ...summarize({ start: started, connected: { kind: "no", message: "closed the connection", hint: "Fix it." } }),
-    ...listing('server "a" lists two tools named "b"'),
-    ...listing('server "a": tool "b" (number 2 of its list) is malformed: inputSchema'),
-    ...listing('server "a" answered tools/list with an error: no'),
-    ...summarize({ ...working, listed: { kind: "yes", tools: [] } }),
-    ...summarize({
-      ...working,
-      listed: { kind: "yes", tools: [{ name: "a", inputSchema: { type: "object", required: "b" } }] },
-    }),
-    ...calling({ kind: "broken", stage: "server", message: "exited with code 9" }),
-    ...calling({ kind: "broken", stage: "timeout", message: "did not answer within 10 s" }),
-    ...calling({ kind: "unknown-tool", message: "Unknown tool: get_weather" }),
-    ...calling(answer("MCP error -32602: Tool get_weather not found")),
-    ...calling(answer("Invalid arguments: city is required")),
-    ...calling(answer("Log in first.")),
-    ...summarize({ ...working, start: { ...started, ms: 12_300, noise: ["Welcome!"] } }),
-  ]).toMatchInlineSnapshot(`
+test("what is wrong with a server that starts", async () => {
+  await expect(
     [
-      "error no-session: The server starts, but no client can connect to it. | closed the connection -> Fix it.",
-      "error list-fails: The server connects, but its tools cannot be listed. | server "a" lists two tools named "b" -> Fix it.",
-      "error list-fails: The server connects, but its tools cannot be listed. | server "a": tool "b" (number 2 of its list) is malformed: inputSchema -> Fix it.",
-      "error list-fails: The server connects, but its tools cannot be listed. | server "a" answered tools/list with an error: no -> Fix it.",
-      "error no-tools: The server lists no tools. |  -> Register tools before the server answers tools/list. Some servers need settings to offer any.",
-      "error malformed-schema: 1 tool has an invalid inputSchema. | a: $.inputSchema.required: required is "b"; it must be a list of names, each once. -> Correct the schema: hosts refuse such a tool, or its calls fail.",
-      "error call-breaks: A call of "get_weather" breaks the server. | exited with code 9 -> Catch the exception in the tool, and return an error result that says how to recover.",
-      "warning call-silent: A call of "get_weather" was not answered in time. | did not answer within 10 s -> If the tool hangs, return an error result instead. If it is slow by nature, say so in its description.",
-      "error call-unknown: "get_weather" is listed, but the server does not know it when it is called. | the server answered "Unknown tool: get_weather" -> Handle calls under the names that are listed.",
-      "error call-unknown: "get_weather" is listed, but the server does not know it when it is called. | the server answered "MCP error -32602: Tool get_weather not found" -> Handle calls under the names that are listed.",
-      "error call-fails: A call of "get_weather" without arguments fails, although its schema requires none. | the server answered "Invalid arguments: city is required" -> Correct its inputSchema: usually a type is wrong, or a required parameter is missing from "required".",
-      "warning call-fails: A call of "get_weather" without arguments fails, although its schema requires none. | the server answered "Log in first." -> If it needs something first, such as another call, a program or a setting, say so in its description.",
-      "warning slow-start: The server takes 12 s to answer; some hosts give up after 10 s. |  -> Install it instead of downloading it at each start, and load heavy dependencies on first use.",
-      "warning stdout-noise: The server writes output other than protocol messages to stdout; some hosts then close the connection. | stdout: Welcome! -> Write logs to stderr.",
-    ]
-  `);
+      ...summarize({ start: started, connected: { kind: "no", message: "closed the connection", hint: "Fix it." } }),
+      ...listing('server "a" lists two tools named "b"'),
+      ...listing('server "a": tool "b" (number 2 of its list) is malformed: inputSchema'),
+      ...listing('server "a" answered tools/list with an error: no'),
+      ...summarize({ ...working, listed: { kind: "yes", tools: [] } }),
+      ...summarize({
+        ...working,
+        listed: { kind: "yes", tools: [{ name: "a", inputSchema: { type: "object", required: "b" } }] },
+      }),
+      ...calling({ kind: "broken", stage: "server", message: "exited with code 9" }),
+      ...calling({ kind: "broken", stage: "timeout", message: "did not answer within 10 s" }),
+      ...calling({ kind: "unknown-tool", message: "Unknown tool: get_weather" }),
+      ...calling(answer("MCP error -32602: Tool get_weather not found")),
+      ...calling(answer("Invalid arguments: city is required")),
+      ...calling(answer("Log in first.")),
+      ...summarize({ ...working, start: { ...started, ms: 12_300, noise: ["Welcome!"] } }),
+    ].join("\n"),
+  ).toMatchFileSnapshot("snapshots/starts.txt");
 });
 
 test("each diagnosis comes with a command that reproduces it", () => {
