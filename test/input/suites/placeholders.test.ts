@@ -44,7 +44,7 @@ cases:
     const args = "      args:\n        a: { $startsWith: <n> }\n        b: [{ $optional: { $matches: x<p> } }]\n";
     expect(await complaint(load({ "s.yaml": input + args }))).toMatchInlineSnapshot(`
       "s.yaml:7:27: error: "$startsWith" must be text, got 5.
-        Put it in quotes: "5".
+        Put it in quotes.
       s.yaml:8:38: error: "$matches" is not a regular expression: error parsing regexp: missing closing ): \`x(\`.
         Use RE2 syntax, without look-around and back-references; in YAML put it in single quotes."
     `);

@@ -15,8 +15,6 @@ import { type Json, markWholes, type Path, parseExactJson } from "../../base/typ
 export type ParsedFile = {
   readonly file: string;
   readonly value: Json;
-  /** What was parsed. */
-  readonly text?: string;
   /** Errors that leave the value usable, such as duplicate keys. */
   readonly problems: readonly Problem[];
   /** What was perhaps meant otherwise. */

@@ -116,11 +116,10 @@ export async function readParsed(path: string, file: string, options: ParseOptio
 /** Parses a text by the ending of the file's name: JSON, YAML or TOML; others are JSON if `lenient`, otherwise YAML. */
 export async function parseText(text: string, file: string, options: ParseOptions = {}): Promise<ParsedFile> {
   if (/\.toml$/i.test(file)) return parseToml(text, file);
-  if (/\.json$/i.test(file) || (options.lenient && !/\.ya?ml$/i.test(file)))
-    return { ...parseJson(text, file, options), text };
+  if (/\.json$/i.test(file) || (options.lenient && !/\.ya?ml$/i.test(file))) return parseJson(text, file, options);
   // Loaded on demand, because most tool lists are JSON.
   const { parseYaml } = await import("./yaml.ts");
-  return { ...parseYaml(text, file, options), text };
+  return parseYaml(text, file, options);
 }
 
 /** Values of a TOML file have no place of their own: its parser gives none. */

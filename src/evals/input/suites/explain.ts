@@ -11,25 +11,16 @@ export type PathProblem = {
   severity?: "error" | "warning";
   message: string;
   hint?: string | undefined;
-  /** A number or boolean in message and hint; located, it is shown as the file has it. */
-  literal?: string | undefined;
   /** Problems with the same value here are reported once per file, with the number of the others. */
   sharedAs?: string;
 };
 
-/** Adds the place in the file to a problem, and shows a literal as it is written there. */
+/** Adds the place in the file to a problem. */
 export function locateProblem(
-  { path, part, severity = "error", message, hint, literal = "" }: PathProblem,
+  { path, part, severity = "error", message, hint }: PathProblem,
   file: ParsedFile,
 ): Problem {
-  const location = file.location(path, part);
-  const { line = 1, column = 1 } = location;
-  const text = literal && file.text?.split("\n", line)[line - 1]?.slice(column - 1);
-  const [word = ""] = /^[\w.+-]+/.exec(text ?? "") ?? [];
-  const written = [String(Number(word)), word.toLowerCase()].includes(literal) ? word : literal;
-  const show = (one: string) =>
-    one.replace(`got ${literal}.`, `got ${written}.`).replace(`"${literal}"`, `"${written}"`);
-  return { severity, message: show(message), ...(hint && { hint: show(hint) }), location };
+  return { severity, message, ...(hint && { hint }), location: file.location(path, part) };
 }
 
 /** How messages name a path: its last key (`"input"`), or the list and index of an item (`"cases[2]"`). */
@@ -121,10 +112,9 @@ function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, pat
 /** The problem that a value has another type. A text without its quotes gets a hint, if there is no other. */
 export function reportType(path: Path, what: string, value: Json | undefined, hint?: string): PathProblem[] {
   const isLiteral = ["number", "boolean"].includes(typeof value) || isMarked(value);
-  const literal = isLiteral ? describeValue(value) : undefined;
-  const quoted = literal !== undefined && what.startsWith("text") ? `Put it in quotes: "${literal}".` : undefined;
+  const quoted = isLiteral && what.startsWith("text") ? "Put it in quotes." : undefined;
   const message = `${quotePath(path)} must be ${what}, got ${describeValue(value)}.`;
-  return [{ path, message, hint: hint ?? quoted, literal }];
+  return [{ path, message, hint: hint ?? quoted }];
 }
 
 function reportMissing(path: Path): PathProblem {
