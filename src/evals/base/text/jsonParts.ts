@@ -1,5 +1,3 @@
-import { isJsonObject, type Json } from "../types/json.ts";
-
 /** Each part takes a write, and is in memory while it is made. */
 const partLength = 64 * 1024;
 
@@ -65,24 +63,4 @@ function* stringifyElements(list: readonly unknown[], { line, indent }: Layout):
 function stringify(value: unknown, { line, indent }: Layout): string {
   const json = JSON.stringify(value, null, indent) ?? "null";
   return line === "" ? json : json.replaceAll("\n", line);
-}
-
-/** A reply of a model without the code fence around it. */
-export const unfence = (reply: string) => reply.replace(/^\s*```\w*\s*|\s*```\s*$/g, "").trim();
-
-/** The first JSON array or object in a model's reply: alone, in a code fence, or among words. Undefined: none. */
-export function findJson(reply: string): Json | undefined {
-  const fenced = [...reply.matchAll(/```\w*\s*\n([\s\S]*?)```/g)].map(([, inside = ""]) => inside);
-  const starts = ["[", "{"].map((sign) => reply.indexOf(sign)).filter((at) => at >= 0);
-  const from = reply.slice(Math.min(...starts, reply.length));
-  const end = Math.max(from.lastIndexOf("]"), from.lastIndexOf("}")) + 1;
-  for (const text of [...fenced, unfence(reply), from.slice(0, end)]) {
-    try {
-      const value = JSON.parse(text) as Json;
-      if (Array.isArray(value) || isJsonObject(value)) return value;
-    } catch {
-      // The next candidate may be JSON.
-    }
-  }
-  return undefined;
 }

@@ -3,8 +3,7 @@ import { labelCase } from "../../asking/scoring/labels.ts";
 import type { PlannedCase } from "../../asking/trials/plan.ts";
 import { getOrAdd } from "../../base/collections.ts";
 import { redactValue } from "../../base/secrets/secrets.ts";
-import { findJson } from "../../base/text/jsonParts.ts";
-import { cut } from "../../base/text/text.ts";
+import { cut, listJsonObjects } from "../../base/text/text.ts";
 import type { Io } from "../../base/types/io.ts";
 import { isJsonObject, type Json } from "../../base/types/json.ts";
 import type { AskedModel } from "../../base/types/model.ts";
@@ -117,10 +116,7 @@ export async function askWriter(
 }
 
 /** The wordings in a reply: an array of them, or one, under any key around them. What has another form is left out. */
-export function readReply(reply: string): Variant[] {
-  const value = findJson(reply);
-  return value === undefined ? [] : collect(value);
-}
+export const readReply = (reply: string): Variant[] => listJsonObjects(reply).flatMap(collect);
 
 function collect(value: Json): Variant[] {
   if (Array.isArray(value)) return value.flatMap(collect);

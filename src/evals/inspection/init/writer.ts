@@ -3,7 +3,6 @@ import { SpendingLimits } from "../../asking/trials/limits.ts";
 import { schedule } from "../../base/collections.ts";
 import { holdsSecret, redactValue } from "../../base/secrets/secrets.ts";
 import { printableLines, visible } from "../../base/text/display.ts";
-import { unfence } from "../../base/text/jsonParts.ts";
 import { splitName } from "../../base/text/nearest.ts";
 import { mentionsName, squeeze } from "../../base/text/text.ts";
 import { isLocal } from "../../base/types/endpoint.ts";
@@ -187,7 +186,8 @@ const introductions = [
 
 /** The message in a reply of a model: without code fences, JSON around it, introduction, label and quotes. */
 export function readQuery(reply: string): string {
-  const unfenced = /```(?:text|plaintext|json)?\s*\n([\s\S]*?)```/.exec(reply)?.[1]?.trim() || unfence(reply);
+  const fenced = /```(?:text|plaintext|json)?\s*\n([\s\S]*?)```/.exec(reply)?.[1]?.trim();
+  const unfenced = fenced || reply.replace(/^\s*```\w*\s*|\s*```\s*$/g, "").trim();
   const text = introductions.reduce((rest, one) => rest.replace(one, "").trim(), findText(unfenced) ?? unfenced);
   const [paragraph = ""] = text.split(/\n\s*\n/);
   const line = squeeze(paragraph);
