@@ -33,8 +33,7 @@ cases:
     const cases =
       "cases:\n  - input: In <subscripton>\n    expect: { tool: t }\n  - input: At <host>\n    expect: { tool: t }";
     expect(await complaint(load({ "s.yaml": `values: { subscription: a }\n${cases}` }))).toBe(
-      's.yaml:1:11: warning: Nothing has the placeholder "<subscription>".\n  Remove the value.\n' +
-        's.yaml:3:12: error: The placeholder "<subscripton>" has no value.\n  Did you mean "<subscription>"?\n' +
+      's.yaml:3:12: error: The placeholder "<subscripton>" has no value.\n  Did you mean "<subscription>"?\n' +
         's.yaml:5:12: error: The placeholder "<host>" has no value.\n  Add "host" to "values".',
     );
   });

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { groupBy } from "../../base/collections.ts";
 import { nearest } from "../../base/text/nearest.ts";
 import { isJsonObject, type Json, type Path } from "../../base/types/json.ts";
-import { type CaseFile, type MocksFile, type SuiteFile, suiteFileSchema } from "../../base/types/suiteFile.ts";
+import { type CaseFile, type SuiteFile, suiteFileSchema } from "../../base/types/suiteFile.ts";
 import { checkExpectation } from "./expectation.ts";
 import { explain, type PathProblem } from "./explain.ts";
 import { checkMocks } from "./mocks.ts";
@@ -34,10 +34,10 @@ export function checkSuite(value: Json): { problems: PathProblem[]; checked?: Ch
     ...(header.success ? [] : explain(headerSchema, value)),
     ...listProblems,
     ...unchecked,
-    ...checkMockSettings(header.success ? header.data : undefined, cases),
+    ...checkMocks(header.success ? header.data.mocks : undefined, ["mocks"]),
     ...shareProblems([
       ...checks.flatMap((check) => check.problems),
-      ...checkPlaceholders(header.success ? header.data : {}, cases),
+      ...checkPlaceholders(header.success ? header.data.values : undefined, cases),
     ]),
     ...findRepeatedIds(cases),
   ];
@@ -66,14 +66,6 @@ function shareProblems(problems: readonly PathProblem[]): PathProblem[] {
     const verb = others.length === 1 ? "is" : "are";
     return [{ ...problem, message: `${problem.message.slice(0, -1)}; so ${verb} ${more}.` }];
   });
-}
-
-/** Checks the mocks of the suite, and that there are mocks if `unmatched` is set. */
-function checkMockSettings(header: SuiteHeader | undefined, cases: CheckedSuite["cases"]): PathProblem[] {
-  const problems = checkMocks(header?.mocks, ["mocks"]);
-  if (header?.unmatched === undefined || header.mocks || cases.some(({ content }) => content.mocks)) return problems;
-  const message = '"unmatched" has no effect: the suite has no "mocks".';
-  return [...problems, { path: ["unmatched"], part: "key", message, hint: "Remove it, or add mocks." }];
 }
 
 function findCases(value: Json): { key: string; list: readonly Json[]; problems: PathProblem[] } {
@@ -188,35 +180,21 @@ export type Values = Readonly<Record<string, string | number | boolean>>;
 const placeholder = /<([A-Za-z][\w.-]*(?: [\w.-]+)*)>/g;
 
 /**
- * Checks the placeholders of prompts. With `values`, a placeholder without a value is an error, and a value that
- * nothing uses is a warning. Without `values`, text in angle brackets is sent as it is, with one warning per file.
+ * Checks the placeholders of prompts. With `values`, a placeholder without a value is an error. Without, text in angle
+ * brackets is sent as it is, with one warning per file.
  */
-function checkPlaceholders(
-  { values, mocks }: { values?: Values | undefined; mocks?: MocksFile | undefined },
-  cases: CheckedSuite["cases"],
-): PathProblem[] {
+function checkPlaceholders(values: Values | undefined, cases: CheckedSuite["cases"]): PathProblem[] {
   const prompts = cases.flatMap(({ content, path }) => listPrompts(content, path));
   if (!values) return prompts.flatMap(({ text, path }) => warnOfPlaceholder(text, path));
   const names = Object.keys(values);
-  // An expectation alone may also use a value.
-  const expected = cases.flatMap(({ content: { expect, turns, mocks, files } }) => [expect, turns, mocks, files]);
-  const used = new Set(findNames(JSON.stringify([expected, mocks ?? null])));
-  const missing = prompts.flatMap(({ text, path }) =>
+  return prompts.flatMap(({ text, path }) =>
     findNames(text).flatMap((name): PathProblem[] => {
-      used.add(name);
       if (Object.hasOwn(values, name)) return [];
       const near = nearest(name, names);
       const hint = near === undefined ? `Add "${name}" to "values".` : `Did you mean "<${near}>"?`;
       return [{ path, message: `The placeholder "<${name}>" has no value.`, hint }];
     }),
   );
-  const unused = names
-    .filter((name) => !used.has(name))
-    .map((name): PathProblem => {
-      const message = `Nothing has the placeholder "<${name}>".`;
-      return { path: ["values", name], part: "key", severity: "warning", message, hint: "Remove the value." };
-    });
-  return [...missing, ...unused];
 }
 
 /** The placeholders of a prompt, each once. */
