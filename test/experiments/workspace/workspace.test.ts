@@ -96,6 +96,18 @@ describe("withWorkspace", () => {
     expect(only.map(({ case: { id } }) => id)).toEqual(["no tools"]);
   });
 
+  it("warns where a server lists no tool, so that a case without one tells nothing", async () => {
+    const suite = { server: { tools: "tools.json" }, cases: [{ id: "none", input: "a", expect: { tool: "none" } }] };
+    const warningsOf = async (tools: readonly object[]) => {
+      const { io } = project({ "evals/empty.json": { name: "empty", ...suite }, "evals/tools.json": tools });
+      const world = io();
+      await withWorkspace({ ...options, paths: ["evals/empty.json"] }, world, async () => "used");
+      return world.warned();
+    };
+    expect(await warningsOf([])).toContain('The suite "empty" is shown no tool: a case that expects none passes');
+    expect(await warningsOf([other])).toBe("");
+  });
+
   it("ignores the mocks of an excluded case", async () => {
     const mocks = { create: [{ result: "made" }] };
     const suite = (tool: string) => ({

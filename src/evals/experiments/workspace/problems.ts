@@ -31,6 +31,7 @@ export function findSuiteProblems(
     ...findDispatchProblems(one),
     ...findReservedNames(one.suite, planned),
     ...findReservedSearch(one.suite, planned, models),
+    ...findNothingListed(one.suite, planned),
   ]);
   return [...findUnknownExecuted(opened), ...ofSuites];
 }
@@ -78,6 +79,15 @@ export function findUnlistedMocks({ name, file }: Suite, cases: readonly Planned
       const message = `The suite "${name}" mocks "${label}", but the tool "${tool}" is not listed.`;
       return { severity: "error", message, hint, location: { file } };
     });
+}
+
+/** Without a tool, a case that expects none tells nothing: no model could fail it. */
+function findNothingListed({ name, file, server }: Suite, cases: readonly PlannedCase[]): Problem[] {
+  const own = cases.filter(({ suite, unavailable }) => suite.name === name && !unavailable);
+  if (!server || own.length === 0 || own.some(({ toolset }) => toolset.tools.length > 0)) return [];
+  const message = `The suite "${name}" is shown no tool: a case that expects none passes whatever the model does.`;
+  const hint = "Find out why the server lists none: it may lack a key or a setting.";
+  return [{ severity: "warning", message, hint, location: { file } }];
 }
 
 /** Skills and files add tools of the harness. A listed tool with the same name would make calls ambiguous. */
