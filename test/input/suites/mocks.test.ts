@@ -89,4 +89,11 @@ describe("mocks", () => {
   ])("%s is refused", async (mocks, message) => {
     expect(await complaint(load({ "s.yaml": suite(mocks) }))).toBe(message);
   });
+
+  it("are required by `unmatched`", async () => {
+    const text = `unmatched: server\ncases: [{ input: hi, ${expectRead} }]`;
+    expect(await complaint(load({ "s.yaml": text }))).toBe(
+      's.yaml:1:1: error: "unmatched" has no effect: the suite has no "mocks".\n  Remove it, or add mocks.',
+    );
+  });
 });

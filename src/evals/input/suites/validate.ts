@@ -34,7 +34,7 @@ export function checkSuite(value: Json): { problems: PathProblem[]; checked?: Ch
     ...(header.success ? [] : explain(headerSchema, value)),
     ...listProblems,
     ...unchecked,
-    ...checkMocks(header.success ? header.data.mocks : undefined, ["mocks"]),
+    ...checkMockSettings(header.success ? header.data : undefined, cases),
     ...shareProblems([
       ...checks.flatMap((check) => check.problems),
       ...checkPlaceholders(header.success ? header.data.values : undefined, cases),
@@ -66,6 +66,14 @@ function shareProblems(problems: readonly PathProblem[]): PathProblem[] {
     const verb = others.length === 1 ? "is" : "are";
     return [{ ...problem, message: `${problem.message.slice(0, -1)}; so ${verb} ${more}.` }];
   });
+}
+
+/** Checks the mocks of the suite, and that there are mocks if `unmatched` is set: alone, it would prevent no call. */
+function checkMockSettings(header: SuiteHeader | undefined, cases: CheckedSuite["cases"]): PathProblem[] {
+  const problems = checkMocks(header?.mocks, ["mocks"]);
+  if (header?.unmatched === undefined || header.mocks || cases.some(({ content }) => content.mocks)) return problems;
+  const message = '"unmatched" has no effect: the suite has no "mocks".';
+  return [...problems, { path: ["unmatched"], part: "key", message, hint: "Remove it, or add mocks." }];
 }
 
 function findCases(value: Json): { key: string; list: readonly Json[]; problems: PathProblem[] } {
