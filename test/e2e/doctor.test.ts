@@ -188,15 +188,15 @@ test("what is observed of URLs without a server", async () => {
     const found = examined.flatMap(({ findings }) => findings.map(({ rule, message, fix }) => [rule, message, fix]));
     expect(found.map((texts) => stable(texts.join(" | ")))).toMatchInlineSnapshot(`
       [
-        "credentials | Server "http://127.0.0.1:PORT/401" answers with HTTP 401 at http://127.0.0.1:PORT/401. | Log in with \`evals login http://127.0.0.1:PORT/401\`, or give its credentials under "headers" in .mcp.json or in a suite.",
-        "no-endpoint | Server "http://127.0.0.1:PORT/404" answers with HTTP 404 at http://127.0.0.1:PORT/404. | Check the path of the URL: it answers neither Streamable HTTP nor the older SSE transport.",
-        "redirect | Server "http://127.0.0.1:PORT/moved" redirects from http://127.0.0.1:PORT/moved to http://127.0.0.1:PORT/login. | Use the target URL: hosts drop headers on redirects, or do not follow them.",
-        "not-mcp | Server "http://127.0.0.1:PORT/page" does not answer as an MCP server at http://127.0.0.1:PORT/page: Unexpected content type: text/html. | Check the URL, and whether the server's transport is http (Streamable HTTP) or sse.",
-        "credentials | Server "http://127.0.0.1:PORT/key" answers with HTTP 400 at http://127.0.0.1:PORT/key: "{\\"error\\":\\"Missing API key\\"}". | Log in with \`evals login http://127.0.0.1:PORT/key\`, or give its credentials under "headers" in .mcp.json or in a suite.",
-        "rate-limit | Server "http://127.0.0.1:PORT/busy" answers with HTTP 429 at http://127.0.0.1:PORT/busy: "quota exceeded". | Ask less at a time with --concurrency, or raise the limit of the server.",
-        "server-fault | Server "http://127.0.0.1:PORT/fault" answers with HTTP 500 at http://127.0.0.1:PORT/fault. | See the log of the server.",
-        "tls | Server "https://127.0.0.1:PORT/mcp" has no TLS at https://127.0.0.1:PORT/mcp. | Write http:// in place of https://.",
-        "port-refused | Server "http://127.0.0.1:PORT/mcp" cannot be reached at http://127.0.0.1:PORT/mcp (connect ECONNREFUSED 127.0.0.1:PORT). | Start the server, and check host and port of the URL, and its log.",
+        "credentials | The server answers with HTTP 401 at http://127.0.0.1:PORT/401. | Log in with \`evals login http://127.0.0.1:PORT/401\`, or give its credentials under "headers" in .mcp.json or in a suite.",
+        "no-endpoint | The server answers with HTTP 404 at http://127.0.0.1:PORT/404. | Check the path of the URL: it answers neither Streamable HTTP nor the older SSE transport.",
+        "redirect | The server redirects from http://127.0.0.1:PORT/moved to http://127.0.0.1:PORT/login. | Use the target URL: hosts drop headers on redirects, or do not follow them.",
+        "not-mcp | The server does not answer as an MCP server at http://127.0.0.1:PORT/page: Unexpected content type: text/html. | Check the URL, and whether the server's transport is http (Streamable HTTP) or sse.",
+        "credentials | The server answers with HTTP 400 at http://127.0.0.1:PORT/key: "{\\"error\\":\\"Missing API key\\"}". | Log in with \`evals login http://127.0.0.1:PORT/key\`, or give its credentials under "headers" in .mcp.json or in a suite.",
+        "rate-limit | The server answers with HTTP 429 at http://127.0.0.1:PORT/busy: "quota exceeded". | Ask less at a time with --concurrency, or raise the limit of the server.",
+        "server-fault | The server answers with HTTP 500 at http://127.0.0.1:PORT/fault. | See the log of the server.",
+        "tls | The server has no TLS at https://127.0.0.1:PORT/mcp. | Write http:// in place of https://.",
+        "port-refused | The server cannot be reached at http://127.0.0.1:PORT/mcp (connect ECONNREFUSED 127.0.0.1:PORT). | Start the server, and check host and port of the URL, and its log.",
       ]
     `);
     expect(code).toBe(1);

@@ -342,7 +342,7 @@ test("why a client cannot connect", () => {
     ...summarize({ connected: failure }),
     ...summarize({ start: started, connected: failure }),
   ]).toEqual([
-    `error no-endpoint: ${message} |  -> Check the path.`,
+    "error no-endpoint: The server answers with HTTP 404 at https://example.com/mcp. |  -> Check the path.",
     `error no-session: No client can connect to it. | ${message} -> Check the path.`,
     `error no-session: The server starts, but no client can connect to it. | ${message} -> Check the path.`,
   ]);

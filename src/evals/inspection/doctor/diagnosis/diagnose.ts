@@ -75,7 +75,9 @@ function diagnoseFailure({ start, connected, listed, show }: ServerFacts): Diagn
   const local = start && diagnoseLocalStart(start, show.direct);
   if (local) return { severity: "error", ...local };
   if (connected?.kind === "no" && connected.rule !== undefined) {
-    const { rule, message, hint } = connected;
+    const { rule, hint } = connected;
+    // The report names it already.
+    const message = connected.message.replace(/^Server ".*?" /, "The server ");
     return { severity: "error", rule, message, fix: hint, command: show.direct };
   }
   const failed = connected?.kind === "no" ? connected : listed?.kind === "no" ? listed : undefined;
