@@ -174,7 +174,8 @@ export const listFormats: readonly Format[] = [
     read({ expected_tools: expectedTools, acceptable_tools, success_criteria, probe }, losses) {
       if (isJsonObject(probe)) losses.push({ what: "a probe without a model, which is `evals probe --call`" });
       const expected = readTexts(expectedTools, "expected_tools", losses);
-      const acceptable = readTexts(acceptable_tools, "acceptable_tools", losses);
+      const listed = readTexts(acceptable_tools, "acceptable_tools", losses);
+      const acceptable = listed.filter((name) => !expected.includes(name));
       const sentences = readTexts(success_criteria, "success_criteria", losses);
       if (expected.length === 0)
         return isGiven(expectedTools) && !isEmptyList(expectedTools)
