@@ -89,12 +89,11 @@ async function evals(line: string, { env = {}, answers }: { env?: Io["env"]; ans
 function writeHostile(kind: (typeof languages)[number]) {
   const settings = {
     ...{ baseUrl: address, model: "anthropic:claude-haiku-5-5", judge: "custom:judge.mjs" },
-    ...{ reporter: "custom:reporter.mjs", otlp: address, claudePath: "./claude.mjs", out: "../elsewhere" },
+    ...{ reporter: "custom:reporter.mjs", otlp: address, out: "../elsewhere" },
   };
   if (kind === "json" || kind === "yaml") write(`evals.config.${kind}`, settings);
   else write(`evals.config.${kind}`, `${leave("config")}export default ${JSON.stringify(settings)};`);
-  for (const name of ["other", "judge", "reporter", "claude", "match", "decoy", "surface"])
-    write(`${name}.mjs`, leave(name));
+  for (const name of ["other", "judge", "reporter", "match", "decoy", "surface"]) write(`${name}.mjs`, leave(name));
   const entry = (name: string) => ({ command: process.execPath, args: [`${name}.mjs`] });
   write("evals/decoys.json", {
     ...suite({ name: "decoys", distractors: [entry("decoy")], surfaces: [{ name: "next", server: entry("surface") }] }),
@@ -154,7 +153,6 @@ describe("nothing is used of", () => {
   const custom = { $custom: "../used.mjs" };
   const expecting = (more: object) => ({ cases: [{ ...plain, expect: { tool: "act", ...more } }] });
   it.each<[string, object, string, string, object?]>([
-    ["claudePath", { claudePath: "./claude.mjs" }, "run -m claude-code:haiku", "program ./claude.mjs"],
     ["otlp", { otlp: "ADDRESS" }, "run -m lexical", "address ADDRESS"],
     ["queue", { queue: "ADDRESS" }, "run -m lexical", "address ADDRESS"],
     ["baseUrl", { baseUrl: "ADDRESS" }, "run -m anthropic:x", "address ADDRESS"],
@@ -330,7 +328,6 @@ describe("trust", () => {
       [{ writer: "custom:used.mjs" }, "code used.mjs"],
       [{ model: "anthropic:x", baseUrl: address }, `address ${address}`],
       [{ judge: "openai:x", baseUrl: address }, `address ${address}`],
-      [{ model: "claude-code:haiku", claudePath: "./used.mjs" }, "program ./used.mjs"],
       [{ baselines: "../elsewhere" }, "folder ../elsewhere"],
       [{ execute: "all" }, "calls execute: all"],
       [{ execute: ["act", "send"] }, "calls execute: act, send"],

@@ -346,7 +346,7 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     expect(await forge({ paths: ["outside.json"] })).toContain("this worker runs suites in evals, not outside.json");
     expect(await forge({ paths: ["../x.json"] })).toContain("this worker runs suites in evals, not ../x.json");
     expect(await forge({ execute: "all" })).toContain("the run asks for --execute all: start the worker with it, too");
-    expect(await forge({ claudePath: "/bin/sh" })).toContain("flags has an unknown key: claudePath");
+    expect(await forge({ baseUrl: "http://127.0.0.1:9" })).toContain("flags has an unknown key: baseUrl");
     expect(await forge({ judge: "custom:x.mjs" })).toContain("does not ask the judge custom:x.mjs");
     expect(await forge({ model: ["custom:/etc/x.mjs"] })).toContain("/etc/x.mjs is not in the folder of this worker");
     expect(await forge({ paths: ["evals/none.json"] })).toMatch(

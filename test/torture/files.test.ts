@@ -35,7 +35,7 @@ for (const [name, text] of Object.entries(files)) write(name, text);
 const locations = [
   ...["run @", "run evals/s.json --prices @ -m anthropic:x --dry-run", "run evals/s.json -m custom:@"],
   ...["run evals/s.json -m replay:@", "run evals/s.json --judge custom:@", "run evals/s.json --reporter custom:@"],
-  ...["run --resume @", "run evals/s.json -m claude-code -n 1 --claude-path @", "baseline accept @"],
+  ...["run --resume @", "baseline accept @"],
   ...["blame @", "blame --resume @"],
   ...["compare @ latest", "compare latest @", "doctor @", "doctor --config @", "import evals --tools @"],
   ...["promptfoo", "vally", "mongodb", "prompt-table"].map((format) => `import @ --from ${format}`),

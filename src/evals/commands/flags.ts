@@ -121,10 +121,6 @@ export const askFlags = {
     "max-requests": number("Maximum requests to models", { min: 1, integer: true }),
     "max-time": number("Send no further requests after this many seconds", { above: 0 }),
   }),
-  "claude-path": text(
-    "Claude Code executable, for the model claude-code (default: $CLAUDE_CODE_PATH, then claude on the PATH)",
-    { group: "Model requests:" },
-  ),
 } satisfies Record<string, Options>;
 
 /** The flags of every command that runs trials of its own choice. */

@@ -118,7 +118,7 @@ export async function callCommand(
 /** The commands that call models. To others, a flag of the same name can mean something else. */
 const asking: ReadonlySet<string> = new Set(["run", "variants", "improve"]);
 /** The folders of records and baselines, and how models are reached, are the same for every command. */
-const everywhere: ReadonlySet<string> = new Set(["out", "baselines", "baseUrl", "header", "claudePath"]);
+const everywhere: ReadonlySet<string> = new Set(["out", "baselines", "baseUrl", "header"]);
 
 /** Commands that only read records: they do without a configuration in code that is not trusted. */
 const reading: ReadonlySet<string> = new Set(["show", "view", "clean", "merge", "compare"]);

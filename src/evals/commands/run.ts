@@ -200,7 +200,6 @@ export const workerCommand = defineCommand({
     "max-idle": number("Exit after this many seconds without a trial (default: never)", { above: 0 }),
     "base-url": text("Base URL of the model's API; it must be that of the run"),
     header: headerFlag,
-    "claude-path": text("Claude Code executable (default: $CLAUDE_CODE_PATH, then claude on the PATH)"),
     ...envFlags,
   },
   epilogue:

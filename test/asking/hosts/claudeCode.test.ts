@@ -48,9 +48,9 @@ describe("a program in place of Claude Code", () => {
     chmodSync(path, 0o755);
     return path;
   };
-  const open = async (claudePath: string, more = {}) => {
-    const env = { ANTHROPIC_API_KEY: "secret", PATH: process.env.PATH };
-    const model = await openModel("claude-code", { env, claudePath, ...more });
+  const open = async (program: string, more = {}) => {
+    const env = { ANTHROPIC_API_KEY: "secret", PATH: process.env.PATH, CLAUDE_CODE_PATH: program };
+    const model = await openModel("claude-code", { env, ...more });
     if (!("converse" in model)) throw new Error("not a host");
     return model;
   };

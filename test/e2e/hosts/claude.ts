@@ -24,7 +24,11 @@ export function steps(...answers: MessageAnswer[]): Script {
 }
 
 /** Claude Code as a model under test, asking that endpoint. */
-export function host({ url }: { url: string }, options: Partial<ModelOptions> = {}): Promise<HostModel> {
-  const env = { PATH: process.env.PATH, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "secret" };
-  return openHost("claude-code:claude-sonnet-5-5", { env, claudePath: claudePath(), ...options });
+export function host(
+  { url }: { url: string },
+  options: Partial<ModelOptions> = {},
+  program = claudePath(),
+): Promise<HostModel> {
+  const own = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "secret", CLAUDE_CODE_PATH: program };
+  return openHost("claude-code:claude-sonnet-5-5", { env: { PATH: process.env.PATH, ...own }, ...options });
 }

@@ -26,7 +26,7 @@ describe("a trial that Claude Code breaks", () => {
       return { fault: "hang" };
     });
     const controller = new AbortController();
-    const model = await host(service, { claudePath: wrapper });
+    const model = await host(service, {}, wrapper);
     const underway = new Promise<void>((resolve) => {
       asked = resolve;
     });

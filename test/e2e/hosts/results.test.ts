@@ -42,8 +42,8 @@ const hosts: Record<keyof typeof programs, () => Promise<Started>> = {
       const names = tools.map(({ name }) => name);
       return echoing(names, outputs);
     });
-    const flags = ["-m", "claude-code:claude-sonnet-5-5", "--claude-path", programs["claude-code"]()];
-    return { endpoint, flags: [...flags, "--base-url", endpoint.url], env: {} };
+    const flags = ["-m", "claude-code:claude-sonnet-5-5", "--base-url", endpoint.url];
+    return { endpoint, flags, env: { CLAUDE_CODE_PATH: programs["claude-code"]() } };
   },
   codex: async () => {
     const endpoint = await startResponsesEndpoint(({ tools = [], input }) => {

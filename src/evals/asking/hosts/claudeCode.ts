@@ -7,11 +7,6 @@ import { hostNames } from "../../servers/host.ts";
 import { findProgram, type Host, passEnvironment, readEvents, writeServers } from "./host.ts";
 import { createHostModel, type HostOptions, resolveHostEndpoint } from "./model.ts";
 
-export type ClaudeCodeOptions = HostOptions & {
-  /** The program. Default: CLAUDE_CODE_PATH of the environment, else `claude` on its PATH. */
-  claudePath?: string;
-};
-
 const provider = { name: "Claude Code", efforts: ["low", "medium", "high", "xhigh", "max"], ...services.anthropic };
 
 const program = {
@@ -21,18 +16,17 @@ const program = {
 };
 
 /**
- * Claude Code as installed, started for every trial in a separate home and project. Under the exposure `host` it shows
- * tools as it does for its users: with its own tools, and a search for those of MCP servers. Under `all` it is made to
- * show every definition, without its own tools. Throws a usage error when the program is missing, or for options that
- * cannot work.
+ * Claude Code as installed (CLAUDE_CODE_PATH of the environment, else `claude` on its PATH), started for every trial in
+ * a separate home and project. Under the exposure `host` it shows tools as it does for its users: with its own tools,
+ * and a search for those of MCP servers. Under `all` it is made to show every definition, without its own tools. Throws
+ * a usage error when the program is missing, or for options that cannot work.
  */
-export async function claudeCode(id: string, name: string, options: ClaudeCodeOptions): Promise<HostModel> {
+export async function claudeCode(id: string, name: string, options: HostOptions): Promise<HostModel> {
   const { env: given } = options;
   const env = { ...given, ANTHROPIC_API_KEY: given.ANTHROPIC_API_KEY || readToken(given) };
   const endpoint = resolveHostEndpoint({ ...options, env }, provider);
   const clean = buildEnvironment(options, endpoint);
-  const path = options.claudePath ?? (given.CLAUDE_CODE_PATH || "claude");
-  const { command, version } = await findProgram(path, program, clean);
+  const { command, version } = await findProgram(given.CLAUDE_CODE_PATH || "claude", program, clean);
   const facts = { id, command, model: name, version: { claudeCode: version }, endpoint, env: clean };
   return createHostModel({ ...facts, host: describeHost(name, endpoint.effort) }, options);
 }
@@ -120,7 +114,7 @@ const passedVariables = /^(PATH|LANG|LC_ALL|ANTHROPIC_(?!BASE_URL$)\w+|CLAUDE_CO
 
 /** The environment of all trials, without what differs between them and without the user's settings and logins. */
 export function buildEnvironment(
-  { env }: Pick<ClaudeCodeOptions, "env">,
+  { env }: Pick<HostOptions, "env">,
   { apiKey, retries, maxTokens }: { apiKey: string; retries: number; maxTokens: number },
 ): Record<string, string> {
   return {
@@ -134,6 +128,6 @@ export function buildEnvironment(
 }
 
 /** The credentials that replace an API key, if any. */
-function readToken(env: ClaudeCodeOptions["env"]): string | undefined {
+function readToken(env: HostOptions["env"]): string | undefined {
   return env.ANTHROPIC_AUTH_TOKEN || env.CLAUDE_CODE_OAUTH_TOKEN || undefined;
 }

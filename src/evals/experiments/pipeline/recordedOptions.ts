@@ -21,7 +21,7 @@ export const recordedOptionsSchema = z
       .array(z.string())
       .describe("which of these were given explicitly: they win over settings of single suites"),
     ...ofOneKind(z.string(), "path", "file", "proposals", "writer", "run", "suite", "denial", "exposure"),
-    ...ofOneKind(z.string(), "judge", "baselines", "shard", "distractors", "baseUrl", "effort", "prices", "claudePath"),
+    ...ofOneKind(z.string(), "judge", "baselines", "shard", "distractors", "baseUrl", "effort", "prices"),
     ...ofOneKind(z.array(z.string()), "paths", "case", "filter", "skill", "hostDir", "harmCases"),
     selected: z.array(z.string()).describe("the cases that --failed found"),
     ...ofOneKind(z.number(), "rounds", "wordings", "trials", "passRate", "maxTurns", "margin", "correlation"),

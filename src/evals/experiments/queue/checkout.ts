@@ -26,7 +26,6 @@ export type Permissions = {
   execute: ExecutionPolicy;
   baseUrl?: string | undefined;
   header?: readonly string[] | undefined;
-  claudePath?: string | undefined;
   suiteSettings?: Readonly<Record<string, SuiteSettings>> | undefined;
 };
 

@@ -52,8 +52,8 @@ export const refusalField = "refused by ";
 /** Holds the plan while a process waits for answers. Workers drop trials of other runs. */
 export const nameLease = (run: string): string => `${keyPrefix}:lease:${run}`;
 
-/** The recorded options of a run but for those that each machine has for itself: programs, URLs and own skills. */
-const flagsSchema = recordedOptionsSchema.omit({ baseUrl: true, claudePath: true, userSkills: true, cache: true });
+/** The recorded options of a run but for those that each machine has for itself: URLs and own skills. */
+const flagsSchema = recordedOptionsSchema.omit({ baseUrl: true, userSkills: true, cache: true });
 
 export const planSchema = z.strictObject({
   format: z.literal("tool-evals plan 1"),

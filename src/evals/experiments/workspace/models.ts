@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import * as z from "zod";
-import type { ClaudeCodeOptions } from "../../asking/hosts/claudeCode.ts";
+import type { HostOptions } from "../../asking/hosts/model.ts";
 import type { CustomOptions } from "../../asking/models/custom.ts";
 import type { LocalOptions } from "../../asking/models/local/local.ts";
 import type { ReplayOptions } from "../../asking/models/replay.ts";
@@ -52,7 +52,6 @@ export type RequestOptions = {
   dryRun?: boolean | undefined;
   /** The queue whose workers make the requests, so that no key is needed here. */
   queue?: string | undefined;
-  claudePath?: string | undefined;
   cache?: boolean | undefined;
   /** The folder with the cache; default: `out`. */
   cacheIn?: string | undefined;
@@ -128,14 +127,14 @@ export async function openWriter(id: string, options: RequestOptions, io: Io): P
 }
 
 async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelOptions> {
-  const { baseUrl, header: headers, maxTokens, timeout, retries, effort, claudePath, budget: maxCostUsd } = options;
+  const { baseUrl, header: headers, maxTokens, timeout, retries, effort, budget: maxCostUsd } = options;
   const prices = options.prices === undefined ? undefined : readPrices(resolve(io.cwd, options.prices));
   const timeoutMs = timeout === undefined ? undefined : timeout * 1000;
   return {
     env: io.env,
     cwd: io.cwd,
     io,
-    ...defined({ baseUrl, headers, maxTokens, timeoutMs, retries, effort, claudePath, maxCostUsd, prices }),
+    ...defined({ baseUrl, headers, maxTokens, timeoutMs, retries, effort, maxCostUsd, prices }),
     ...(options.free && { free: true }),
     ...(options.dryRun && { isDryRun: true }),
     ...(options.queue !== undefined && { isAskedElsewhere: true }),
@@ -176,7 +175,7 @@ function refuseUnpriced(model: Model): void {
 }
 
 /** The options of all providers; each reads those that it needs. */
-export type ModelOptions = ClaudeCodeOptions & ReplayOptions & CustomOptions & LocalOptions;
+export type ModelOptions = HostOptions & ReplayOptions & CustomOptions & LocalOptions;
 
 /** How to open a model. `takes`: what may follow the provider in its id, after a colon; default: a name. */
 type Provider = {

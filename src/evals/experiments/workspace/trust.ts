@@ -136,6 +136,7 @@ export async function claimOptions(
     texts.map((text): Claim => ({ kind, text, file: from }));
   const asked = listTexts("model", "judge", "writer");
   const packages = asked.filter((id) => id.startsWith("ai:"));
+  const weights = asked.filter((id) => /^local(?::|$)/.test(id));
   const modules = [...asked, ...listTexts("reporter")].flatMap((id) => /^custom:(.+)$/s.exec(id)?.[1] ?? []);
   // A header sends what a variable of the environment holds.
   const headers = listTexts("header").map((content): Claim => {
@@ -146,7 +147,7 @@ export async function claimOptions(
     ...claim("code", packages),
     ...(await Promise.all(modules.map((path) => claimCode(path, from, io)))),
     // Weights are read by native code, and downloaded.
-    ...claim("program", [...listTexts("claudePath"), ...asked.filter((id) => /^local(?::|$)/.test(id))]),
+    ...claim("program", weights),
     ...claim("address", listTexts("baseUrl", "otlp", "queue")),
     ...headers,
     ...claim("folder", listTexts("out", "baselines").filter(isOutside)),

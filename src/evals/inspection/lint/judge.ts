@@ -12,7 +12,7 @@ import type { JudgedSubject, LintSubject, LintSubjectOf } from "./rule.ts";
 import { blameJudge, buildRubricRequest, type Rubric, readRubric } from "./rules/rubric.ts";
 
 /** The options of the judge; `concurrency` is the maximum of concurrent requests. */
-export type LintJudgeOptions = Omit<RequestOptions, "out" | "claudePath"> & {
+export type LintJudgeOptions = Omit<RequestOptions, "out"> & {
   judge?: string | undefined;
   concurrency: number;
 };
