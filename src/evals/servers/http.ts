@@ -1,5 +1,5 @@
 import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
-import { createPatientFetch, type Fetch, readWait } from "../base/network.ts";
+import { createPatientFetch, type Fetch, readBytes, readWait } from "../base/network.ts";
 import { decodePercent } from "../base/secrets/secrets.ts";
 import { cut, quoteWhole } from "../base/text/text.ts";
 import { messageOf, usageError } from "../base/types/errors.ts";
@@ -168,15 +168,19 @@ function createWatchedFetch(send: Fetch, onFault: (lost: string | undefined, err
       };
       return withBody(response, limitEvents(response.body, report, { onBroken, onData }));
     }
-    const limited = withBody(response, limitSize(response.body, report));
-    return response.ok ? await readMessage(limited, check, isOpen) : await readRefusal(limited, init, id);
+    const bytes = await readBytes(response.body, maxAnswerBytes).catch((error: unknown) => {
+      throw report(error);
+    });
+    if (!bytes) throw report(new Error("the answer is larger than 10 MiB"));
+    const text = bytes.toString().replace(/^\uFEFF/, "");
+    return response.ok ? readMessage(response, text, check, isOpen) : readRefusal(response, text, init, id);
   };
 }
 
 /** A complete answer. Throws `RefusedAnswer`. `isOpen`: it has to answer a request. */
-async function readMessage(response: Response, check: typeof explainRefusal, isOpen: boolean): Promise<Response> {
+function readMessage(response: Response, sent: string, check: typeof explainRefusal, isOpen: boolean): Response {
   const { status, statusText, headers } = response;
-  const text = markStructured((await response.text()).replace(/^\uFEFF/, ""));
+  const text = markStructured(sent);
   const refusal = check(text);
   if (refusal) throw new RefusedAnswer(refusal.fault);
   const { jsonrpc, method } = Object(parseJsonText(text)) as JsonObject;
@@ -190,9 +194,8 @@ async function readMessage(response: Response, check: typeof explainRefusal, isO
  * A refused POST. An error of the protocol that answers its request is returned as the answer that it is, whatever the
  * status. Throws `Unanswered`.
  */
-async function readRefusal(response: Response, init: RequestInit, id: Json | undefined): Promise<Response> {
+function readRefusal(response: Response, text: string, init: RequestInit, id: Json | undefined): Response {
   const { status, statusText, headers } = response;
-  const text = await response.text();
   const fail = (kind: Unanswered["kind"]) => new Unanswered(kind, status, text, readWait(headers));
   const answer = parseJsonText(text);
   const isAnswer = isJsonObject(answer) && isJsonObject(answer.error) && id !== undefined && answer.id === id;
@@ -263,19 +266,6 @@ function readEvents(parts: readonly Buffer[], onData: (data: string) => void): B
   }
   const pass = (_: string, data: string) => (isUnread(data) ? ":" : `data: ${markStructured(data)}`);
   return Buffer.from(events.replace(/^data: ?([^\r\n]*)/gm, pass));
-}
-
-async function* limitSize(body: AsyncIterable<Uint8Array>, report: (error: unknown) => unknown) {
-  let bytes = 0;
-  try {
-    for await (const chunk of body) {
-      bytes += chunk.length;
-      if (bytes > maxAnswerBytes) throw new Error("the answer is larger than 10 MiB");
-      yield chunk;
-    }
-  } catch (error) {
-    throw report(error);
-  }
 }
 
 /** `redirecting`: the URLs that answered with a redirect. One that leads to such a URL is a loop. */
