@@ -104,6 +104,22 @@ describe("a suite over a whole configuration", () => {
     expect(shown).toContain("mcp__my_kit__echo");
   });
 
+  it("measures each server alone and beside more and more of the others", async () => {
+    const endpoint = await startModel();
+    const flags = ["-n", "4", "--distractors", "0,1,2", "--json"];
+    const ended = await run("run", all, ...asked(endpoint.url), ...flags);
+    const arms = summaryOf(ended).suites[0]?.arms?.[0]?.arms ?? [];
+    // `everything` is alone, beside `files`, then beside `my kit` too, which takes its echo. The other cases are about no
+    // server, several, or one that does not start, and are asked with all of them only.
+    expect(arms.slice(1).map(({ passed, trials, foreign }) => [passed, trials, foreign])).toEqual([
+      [12, 12, []],
+      [8, 12, [{ expected: "everything__echo", picked: "my_kit__echo", n: 4 }]],
+    ]);
+    expect(arms[2]?.against).toMatchObject({ notAsked: ["beside", "either", "search", "thanks"] });
+    const lists = endpoint.requests.map(({ body }) => body.tools?.length ?? 0);
+    expect([...new Set(lists)].sort((a, b) => a - b)).toEqual([8, 13, 14, 22, 27, 35]);
+  });
+
   it("is not verified while a server is missing, and lints each server", async () => {
     const verified = await run("baseline", "verify", all);
     expect([verified.code, verified.out]).toEqual([3, expect.stringContaining('Server "gone" exited with code 7.')]);

@@ -151,4 +151,14 @@ describe("a live server with dispatchers", () => {
           releases, check again."
     `);
   });
+
+  it("is warned of where a case expects a dispatcher", async () => {
+    const run = await open();
+    suite();
+    const declared = JSON.parse(readFileSync(join(cwd, "evals/tracker.json"), "utf8"));
+    const cases = [{ input: "Search for tools", expect: { tool: "search_tools" } }];
+    writeFileSync(join(cwd, "evals/tracker.json"), JSON.stringify({ ...declared, cases }));
+    const { err } = await run("run", "evals/tracker.json");
+    expect(err).toContain('"search_tools" is under "dispatch": a call of it counts as the tool that it calls.');
+  });
 });

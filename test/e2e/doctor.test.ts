@@ -44,16 +44,7 @@ test("what is observed of servers that do not start", async () => {
   const lines = each(...ways, "faulty.mjs dies", "not-there.mjs");
   const { code, ...report } = await examine([...lines, ...programs], { WEATHER_API_KEY: "secret" });
   expect(code).toBe(1);
-  expect(report.lines.filter((line) => !line.includes("needs-module"))).toMatchInlineSnapshot(`
-    [
-      "node broken.mjs needs-key error variable-missing: exited with code 1 | stderr: Error: WEATHER_API_KEY is not set",
-      "node broken.mjs needs-usage error arguments: exited with code 2 | stderr: usage: broken.mjs <folder>",
-      "node faulty.mjs dies error exits: exited with code 7 | stderr: cannot open the database | stderr:   at line 3",
-      "node not-there.mjs error script-missing: "not-there.mjs" is relative to SERVERS",
-      "no-such-program error program-missing: not found in PATH: ...",
-      "./faulty.mjs error program-not-executable:",
-    ]
-  `);
+  expect(report.lines.filter((line) => !line.includes("needs-module"))).toMatchSnapshot();
   // The cause is at the end of a long trace.
   expect(report.servers[2]?.findings.map(({ rule }) => rule)).toEqual(["module-missing"]);
   expect(report.servers[0]?.findings[0]?.command).toBe(
@@ -110,21 +101,7 @@ test("what is observed of servers with faulty lists or calls, or without a key",
   ];
   const { code, lines, servers: examined } = await examine(each(...ways));
   expect(code).toBe(1);
-  expect(lines).toMatchInlineSnapshot(`
-    [
-      "node broken.mjs empty error no-tools:",
-      "node faulty.mjs twins error list-fails: Server "node faulty.mjs twins" lists two tools named "twin".",
-      "node faulty.mjs malformed error list-fails: Server "node faulty.mjs malformed": tool "broken" (number 2 of its list) is malformed: inputSchema must be an object, got text.",
-      "node broken.mjs calls error malformed-schema: get_untyped: $.inputSchema.type: The tool has no inputSchema.type. | get_untyped: $.inputSchema.properties.city.type: "str" is not a type of JSON Schema. | get_unlisted: $.inputSchema.required: Required but not among the properties: "town".",
-      "node broken.mjs calls error call-fails: the server answered "Invalid arguments: city is required"",
-      "node broken.mjs calls warning call-fails: the server answered "Open a page first."",
-      "node broken.mjs calls error call-unknown: the server answered "Unknown tool: get_unknown"",
-      "node broken.mjs calls error call-breaks: Server "node broken.mjs calls", called for "get_dead", exited with code 9. Its stderr ends with: TypeError: boom",
-      "node broken.mjs keyless warning variable-missing: stderr: No WEATHER_API_KEY set: running without forecasts.",
-      "node broken.mjs keyless error credentials: the server answered "forecast error (401): the API key must be provided" | for the same reason: list_forecasts",
-      "node broken.mjs keyless warning service-unreachable: the server answered "getaddrinfo ENOTFOUND maps.example"",
-    ]
-  `);
+  expect(lines).toMatchSnapshot();
   expect(examined[3]?.notCalled.map(({ tool, why }) => `${tool}: ${why}`)).toEqual([
     "get_city: needs arguments",
     "get_unlisted: needs arguments",
@@ -146,20 +123,7 @@ test("every server of a host configuration, and its entry; --execute never calls
   writeFileSync(join(empty, ".mcp.json"), JSON.stringify(file, null, 2));
   const given = ["--config", ".mcp.json", "--execute", "never"];
   const { code, lines, healthy, unhealthy, servers: examined } = await examine(given, { SECRET: "hush" }, empty);
-  expect({ code, lines, healthy, unhealthy }).toMatchInlineSnapshot(`
-    {
-      "code": 1,
-      "healthy": 2,
-      "lines": [
-        "relative error script-missing: "server.mjs" is relative to EMPTY",
-        "relative warning registration-unset-variable:",
-        "broken error registration-entry:",
-        "my key warning registration-name:",
-        "my key warning registration-secret:",
-      ],
-      "unhealthy": 2,
-    }
-  `);
+  expect({ code, lines, healthy, unhealthy }).toMatchSnapshot();
   expect(examined[1]?.findings[0]?.command).toBe(`cd ${empty} && node server.mjs "\${NOT_SET_ANYWHERE}" "\${SECRET}"`);
   expect(examined[0]?.called).toEqual([]);
   expect(examined[0]?.notCalled).toContainEqual({ tool: "read_env", why: "--execute never" });
@@ -186,19 +150,7 @@ test("what is observed of URLs without a server", async () => {
   try {
     const { code, servers: examined } = await examine(urls.flatMap((url) => ["--url", url]));
     const found = examined.flatMap(({ findings }) => findings.map(({ rule, message, fix }) => [rule, message, fix]));
-    expect(found.map((texts) => stable(texts.join(" | ")))).toMatchInlineSnapshot(`
-      [
-        "credentials | The server answers with HTTP 401 at http://127.0.0.1:PORT/401. | Log in with \`evals login http://127.0.0.1:PORT/401\`, or give its credentials under "headers" in .mcp.json or in a suite.",
-        "no-endpoint | The server answers with HTTP 404 at http://127.0.0.1:PORT/404. | Check the path of the URL: it answers neither Streamable HTTP nor the older SSE transport.",
-        "redirect | The server redirects from http://127.0.0.1:PORT/moved to http://127.0.0.1:PORT/login. | Use the target URL: hosts drop headers on redirects, or do not follow them.",
-        "not-mcp | The server does not answer as an MCP server at http://127.0.0.1:PORT/page: Unexpected content type: text/html. | Check the URL, and whether the server's transport is http (Streamable HTTP) or sse.",
-        "credentials | The server answers with HTTP 400 at http://127.0.0.1:PORT/key: "{\\"error\\":\\"Missing API key\\"}". | Log in with \`evals login http://127.0.0.1:PORT/key\`, or give its credentials under "headers" in .mcp.json or in a suite.",
-        "rate-limit | The server answers with HTTP 429 at http://127.0.0.1:PORT/busy: "quota exceeded". | Ask less at a time with --concurrency, or raise the limit of the server.",
-        "server-fault | The server answers with HTTP 500 at http://127.0.0.1:PORT/fault. | See the log of the server.",
-        "tls | The server has no TLS at https://127.0.0.1:PORT/mcp. | Write http:// in place of https://.",
-        "port-refused | The server cannot be reached at http://127.0.0.1:PORT/mcp (connect ECONNREFUSED 127.0.0.1:PORT). | Start the server, and check host and port of the URL, and its log.",
-      ]
-    `);
+    expect(found.map((texts) => stable(texts.join(" | ")))).toMatchSnapshot();
     expect(code).toBe(1);
   } finally {
     closed.release();

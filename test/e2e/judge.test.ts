@@ -117,6 +117,19 @@ describe("evals judge check", () => {
     expect(existsSync(join(dir, "own/figure.json"))).toBe(true);
   });
 
+  it("counts no answer of the judge that cannot be verified or read", async () => {
+    const endpoint = await judgeWith({
+      "Which target size": { text: "All criteria are met." },
+      "half their size": saying({ verdict: "met", evidence: "asks for a target size" }),
+    });
+    const ended = await check(endpoint.url, "--json", "--output", "never.json");
+    expect(ended).toMatchObject({ code: 3, err: "" });
+    const { counts, broken, written } = summaryOf(ended);
+    expect(counts["not met"]).toEqual({ met: 0, "not met": 1, "cannot tell": 1 });
+    expect(broken).toMatchObject([{ id: "asks", why: expect.stringContaining("no valid JSON object") }]);
+    expect([written, existsSync(join(dir, "never.json"))]).toEqual([null, false]);
+  });
+
   it("asks no further label once the budget is spent", async () => {
     const endpoint = await judgeWith();
     const ended = await check(endpoint.url, "--json", "--budget", "0.00002", "-c", "1", "--output", "never.json");

@@ -85,6 +85,11 @@ describe("evals lint", () => {
     expect([of("name-charset")?.severity, of("description-too-short")?.suppressed]).toEqual(["info", "r"]);
   });
 
+  it("ranks the pairs that a model can confuse", async () => {
+    const { confusable } = reportOf(await evals(["lint", "evals/filesystem.yaml", "--confusable", "--json"]));
+    expect(confusable?.[0]).toMatchObject({ a: "list_directory", b: "list_directory_with_sizes" });
+  });
+
   it("lints a skill package and its eval files by line, and reports packages that no host loads", async () => {
     const dir = makeFolder({
       "skills/a/SKILL.md": "---\nname: b\ndescription: Compresses images.\n---\n# A\n",

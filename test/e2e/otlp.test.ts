@@ -48,3 +48,11 @@ it("never loses a run because a collector refuses or is down", async () => {
   expect(down.code).toBe(without.code);
   expect(down.err).toContain("Send them again with `evals show");
 });
+
+it("refuses what is not a URL before anything is asked", async () => {
+  expect(await run("--otlp", "localhost:4318")).toMatchObject({
+    code: 2,
+    out: "",
+    err: expect.stringContaining("--otlp localhost:4318 is not an HTTP or HTTPS URL without a user"),
+  });
+});

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { makeFolder } from "../fakes/folder.ts";
@@ -105,6 +105,15 @@ describe("evals run against a Messages endpoint", () => {
     expect(err).toContain("with `npx tool-evals init`;");
     mkdirSync(join(cwd, "node_modules/tool-evals"), { recursive: true });
     expect((await spawnEvals(["run"], { cwd, env: { npm_command: "exec" } })).err).toContain("with `npx evals init`;");
+  });
+
+  it("gives every trial its own process when the suite says so", async () => {
+    const server = { command: "node", args: [join(import.meta.dirname, "../fixtures/servers/moody.mjs")] };
+    const cases = [{ id: "well", input: "well", expect: { tool: "act" } }];
+    writeFileSync(join(dir, "moody.json"), JSON.stringify({ name: "moody", isolate: "trial", server, cases }));
+    const ended = await ask(() => ({ calls: [{ name: "act", input: { mood: "well" } }] }), "moody.json -n 3");
+    const results = trialsOf(ended.dir).map((trial) => JSON.stringify(trial.turns[0]?.calls[0]?.execution));
+    expect(new Set(results.map((result) => /in process (\d+)/.exec(result)?.[1])).size).toBe(3);
   });
 });
 

@@ -43,32 +43,7 @@ it("shows what a model did and what was not met, once for trials that went alike
     .printed()
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.-]+Z?/g, "<time>")
     .replaceAll(/\d+(\.\d+)? (ms|s)\b/g, "<duration>");
-  expect(text).toMatchInlineSnapshot(`
-    "2 trials of read: 2 did not pass
-      This is what the run <time> recorded: 1 different transcript in 2 trials.
-      Next: compare what was expected with what was called; improve the description, or correct the
-        case.
-
-    read · anthropic:claude-haiku-5-5 · trials 1, 2 (alike): FAILED (wrong-arguments)
-
-    Expected: read
-    Picked: read
-    Took: 100 tokens in · 10 out · <$0.0001 · <duration> · <time>
-    Case: evals/files.json:1
-    Tools: 3 shown: read, move, list
-
-    User: Read notes.txt
-
-    Turn 1 · <duration> · 10 tokens out
-    Says: I read
-    | the file.
-
-    Calls: read {"path":"other.txt","head":3}
-    Not executed: read comes from a static list, not a server
-
-    ✗ args.path: expected a string that ends with "notes.txt", got "other.txt"
-    "
-  `);
+  expect(text).toMatchSnapshot();
 });
 
 it("selects trials by number and outcome, and failed ones without a case", async () => {

@@ -52,15 +52,7 @@ it("omits and counts passed cases in a long table", () => {
     }),
   );
   const text = forms.terminal.render(runReport({ summary: runOf([suiteOf({ cases })], 1), manifest }), display);
-  expect(text.split("\n\n")[2]).toMatchInlineSnapshot(`
-    "gate    case      query  expected  passed  outcomes
-    ────────────────────────────────────────────────────
-    ✗ ≥80%  case-0    x      tool      0/5 0%  no-call 5
-    ✗ ≥80%  case-50   x      tool      0/5 0%  no-call 5
-    ✗ ≥80%  case-100  x      tool      0/5 0%  no-call 5
-    ✗ ≥80%  case-150  x      tool      0/5 0%  no-call 5
-    … and 196 more cases"
-  `);
+  expect(text.split("\n\n")[2]).toMatchSnapshot();
 });
 
 it("prints no workflow command from outside", () => {
@@ -83,12 +75,5 @@ it("leaves out an aside for which little room is left", () => {
 it("wraps prose in a table that is too wide, and shortens names and texts", () => {
   const columns = makeColumns(["name", "case"], ["text", "query"], ["figure", "rank"], ["prose", "missing words"]);
   const row = ["lunch-on-monday-with-ada", "I just paid 14.50 for my lunch", "none", "paid, lunch, put, under, food"];
-  expect(renderTerminal([table("case", columns, [row])], { ...display, width: 50 })).toMatchInlineSnapshot(`
-    "case           query          rank  missing words
-    ──────────────────────────────────────────────────
-    lunch-…th-ada  I just paid …  none  paid, lunch,
-                                        put, under,
-                                        food
-    "
-  `);
+  expect(renderTerminal([table("case", columns, [row])], { ...display, width: 50 })).toMatchSnapshot();
 });

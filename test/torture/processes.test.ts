@@ -14,8 +14,6 @@ import { listen } from "../fixtures/ports.ts";
 
 const server = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
 const cli = join(import.meta.dirname, "../../dist/evals/cli.js");
-/** How many rounds of kills: more with EVALS_TORTURE=long. */
-const _rounds = process.env.EVALS_TORTURE === "long" ? 70 : 6;
 
 let dir: string;
 let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;

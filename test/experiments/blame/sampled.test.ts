@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { nextStep, simulate, TrialRecord } from "../../../src/evals/asking/trials/design.ts";
+import { simulate } from "../../../src/evals/asking/trials/design.ts";
 import { deriveSeed, seededRandom } from "../../../src/evals/base/stats/random.ts";
 import type { Mask } from "../../../src/evals/experiments/blame/hypotheses.ts";
 import { type BlameSetup, blame, blameArm, maskOfArm } from "../../../src/evals/experiments/blame/sampled.ts";
 import { blameVerdictSchema } from "../../../src/evals/experiments/blame/verdict.ts";
+import { decideResumed } from "../design/support.ts";
 
 const changed = ["get_file", "read_file", "list_files", "search"];
 const known = { old: { passed: 20, trials: 20 }, new: { passed: 6, trials: 20 } };
@@ -120,18 +121,8 @@ describe("several cases", () => {
   });
 });
 
-test("a run resumed from the record at every step asks and decides the same", () => {
+test("a run resumed from the record at every step decides the same", () => {
   const answer = model((_, mask) => mask[0] === true, 9);
   const design = blame(setup(["x", "y"], 9));
-  const played = simulate(design, answer).verdict;
-  const record = new TrialRecord();
-  for (;;) {
-    const step = nextStep(design, record);
-    if (step.kind === "decided") {
-      expect(step.verdict).toEqual(played);
-      break;
-    }
-    for (const { case: id, trial, arms } of step.requests.slice(0, 3))
-      for (const arm of arms) record.add(id, arm, trial, answer(id, arm, trial));
-  }
+  expect(decideResumed(design, answer)).toEqual(simulate(design, answer).verdict);
 });

@@ -117,7 +117,7 @@ describe("the check of a run", () => {
   it("obeys -n", async () => {
     const { check } = await accepted();
     const five = await check({ trials: 5 });
-    expect(five.summary.suites[0].verdict).toMatchObject({ cap: 5, kind: "inconclusive", trials: 5 });
+    expect(five.summary.suites[0].verdict).toMatchObject({ cap: 5, kind: "inconclusive", because: "cap", trials: 5 });
     expect(five.summary.suites[0].verdict.next).toMatch(/^Next: run it again with `-n \d+`/);
     await expect(check({ trials: 200 })).rejects.toThrow("-n 200 is more than a check can use");
   });

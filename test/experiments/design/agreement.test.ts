@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { nextStep, type Observation, simulate, TrialRecord } from "../../../src/evals/asking/trials/design.ts";
+import { type Observation, simulate } from "../../../src/evals/asking/trials/design.ts";
 import { check } from "../../../src/evals/experiments/check/design.ts";
-import { idsOf, suites, truths } from "./support.ts";
+import { decideResumed, idsOf, suites, truths } from "./support.ts";
 
 // The verdicts of an independent implementation of the design on 2,000 recorded runs. Its author wrote it from the same
 // formulas, without this code; graded-runs.csv holds what it decided on the answers that `planOf` and `recordOf` draw.
@@ -120,23 +120,11 @@ test("agrees with the recorded verdicts of 2,000 runs: kind, cases, look, calls,
   expect([...seen].sort()).toEqual(["changed  ", ...reasonsSeen, "no-regression  ", ...dropped]);
 });
 
-test("a run resumed from the record at every step asks and decides the same", () => {
+test("a run resumed from the record at every step decides the same", () => {
   for (const { number } of expected.slice(0, 80)) {
     const plan = planOf(number);
     if (plan.suite === "mixed50") continue;
     const [design, answer] = [designOf(number, plan), recordOf(number, plan)];
-    const played = simulate(design, answer);
-    const record = new TrialRecord();
-    for (;;) {
-      const step = nextStep(design, record);
-      if (step.kind === "decided") {
-        expect(step.verdict).toEqual(played.verdict);
-        break;
-      }
-      // The run is cut after half of what was asked for.
-      for (const request of step.requests.slice(0, Math.ceil(step.requests.length / 2)))
-        for (const arm of request.arms)
-          record.add(request.case, arm, request.trial, answer(request.case, arm, request.trial));
-    }
+    expect(decideResumed(design, answer)).toEqual(simulate(design, answer).verdict);
   }
 });

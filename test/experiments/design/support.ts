@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { type Design, nextStep, type Observation, TrialRecord } from "../../../src/evals/asking/trials/design.ts";
 import { comparedSchema } from "../../../src/evals/base/types/check.ts";
 import { summarizeCheck } from "../../../src/evals/experiments/check/verdict.ts";
 import type { CheckVerdict } from "../../../src/evals/experiments/design/observe.ts";
@@ -39,3 +40,17 @@ export const truths = {
 } satisfies Record<string, (rates: readonly number[]) => readonly number[]>;
 
 export const idsOf = (rates: readonly number[]) => rates.map((_, index) => `case ${index + 1}`);
+
+/** Plays a design that starts anew from the record after the first half of each step, until it decides. */
+export function decideResumed<V>(
+  design: Design<V>,
+  answer: (id: string, arm: string, trial: number) => Observation,
+): V {
+  const record = new TrialRecord();
+  for (;;) {
+    const step = nextStep(design, record);
+    if (step.kind === "decided") return step.verdict;
+    for (const { case: id, trial, arms } of step.requests.slice(0, Math.ceil(step.requests.length / 2)))
+      for (const arm of arms) record.add(id, arm, trial, answer(id, arm, trial));
+  }
+}

@@ -27,26 +27,14 @@ const nothing = () => {};
 
 describe("a dry run", () => {
   it("prints the ids, what each model and the judge cost, and the total", async () => {
-    expect(await planOf({ judge }, nothing)).toMatchInlineSnapshot(`
-      "files: 2 cases, 3 tools, execute read-only (evals/files.json)
-        executed: none
-        read, list
+    expect(await planOf({ judge }, nothing)).toMatchSnapshot();
+  });
 
-      anthropic:claude-haiku-5-5 (all definitions shown)
-        trials         8
-        calls          at most 8
-        input tokens   at most 6,384
-        output tokens  at most 32,768
-        cost           typically less than $0.01, at most $0.02
-      judge anthropic:claude-opus-5-5
-        calls          at most 4 additional
-        cost           typically $0.03, at most $0.57, in addition
-      total
-        cost           typically $0.04, at most $0.59
-
-      seed 7; no model was called
-      "
-    `);
+  it("needs no API key, and says so", async () => {
+    const world = project().io({ env: {} });
+    const models = ["anthropic:claude-haiku-5-5", "openai:gpt-5"];
+    expect(await run({ ...runDefaults, model: models, dryRun: true, json: false }, world)).toBe(0);
+    expect(world.warned()).toContain("ANTHROPIC_API_KEY is not set. A dry run needs none.");
   });
 
   it("prices the judge of a matcher and of a later turn", async () => {

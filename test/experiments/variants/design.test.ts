@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { nextStep, type Observation, simulate, TrialRecord } from "../../../src/evals/asking/trials/design.ts";
+import { type Observation, simulate } from "../../../src/evals/asking/trials/design.ts";
 import { globalTest } from "../../../src/evals/base/stats/hypothesisTests.ts";
 import { upperDrop } from "../../../src/evals/base/stats/intervals.ts";
 import { deriveSeed, seededRandom } from "../../../src/evals/base/stats/random.ts";
@@ -10,7 +10,7 @@ import {
   incumbentArm,
   variantVerdictSchema,
 } from "../../../src/evals/experiments/variants/verdict.ts";
-import { idsOf } from "../design/support.ts";
+import { decideResumed, idsOf } from "../design/support.ts";
 
 const pair = (base: number, head: number, trials: number) => ({
   base: { passed: base, trials },
@@ -232,20 +232,10 @@ describe("what is left open", () => {
   });
 });
 
-test("a run resumed from the record at every step asks and decides the same", () => {
+test("a run resumed from the record at every step decides the same", () => {
   const answer = model({ b: rates.with(3, 0.7) }, 7);
   const design = variants(setup(["a", "b", "c"], { seed: 7 }));
-  const played = simulate(design, answer).verdict;
-  const record = new TrialRecord();
-  for (;;) {
-    const step = nextStep(design, record);
-    if (step.kind === "decided") {
-      expect(step.verdict).toEqual(played);
-      break;
-    }
-    for (const { case: id, trial, arms } of step.requests.slice(0, Math.ceil(step.requests.length / 2)))
-      for (const arm of arms) record.add(id, arm, trial, answer(id, arm, trial));
-  }
+  expect(decideResumed(design, answer)).toEqual(simulate(design, answer).verdict);
 });
 
 describe("variants on a deterministic model", () => {

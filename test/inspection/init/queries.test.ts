@@ -132,18 +132,7 @@ it("has a model write queries for guesses, tools and tools that were confused", 
     printed,
   } = await call(made, queries(`--writer anthropic:claude-haiku-5-5 --accept-all ${reach}`));
   expect(code).toBe(0);
-  expect(asked.filter((said) => said.includes("must not ask for it"))).toMatchInlineSnapshot(`
-    [
-      "Write one message that a person would type to an assistant to get this done:
-    Please list the entries of a folder
-    It may sound a little like a request for this, but must not ask for it: Reads the text of one file.
-    Use everyday words, as the person who asks. Do not name a tool or a function. Answer with the message and nothing else.",
-      "Write one message that a person would type to an assistant to get this done:
-    Please move or rename a file
-    It may sound a little like a request for this, but must not ask for it: Reads the text of one file.
-    Use everyday words, as the person who asks. Do not name a tool or a function. Answer with the message and nothing else.",
-    ]
-  `);
+  expect(asked.filter((said) => said.includes("must not ask for it"))).toMatchSnapshot();
   expect(printed).toMatchInlineSnapshot(`
     "8 queries to write with anthropic:claude-haiku-5-5, a request each: free. No tool is executed.
     anthropic:claude-haiku-5-5 wrote 6 of 8 queries. 1 could not be used (it repeats the description of the tool). 1 said the same as another.
@@ -202,13 +191,7 @@ it("has a model write queries for skills and near misses of those that are alike
   expect([code, printed]).toMatchSnapshot();
   const read = (name: string) =>
     JSON.parse(readFileSync(join(made.dir, ".claude/skills", name, "evals/evals.json"), "utf8"));
-  expect(asked.filter((said) => said.includes("must not ask for it:"))[0]).toMatchInlineSnapshot(`
-    "Write one message that a person would type to an assistant to get this done:
-    I need a changelog
-    This is what the assistant can do: Writes the notes of a release. Use when asked for a changelog.
-    It may sound a little like a request for this, but must not ask for it: Writes the minutes of a meeting. Use when asked for a summary.
-    Use everyday words, as the person who asks. Do not name a tool or a function. Answer with the message and nothing else."
-  `);
+  expect(asked.filter((said) => said.includes("must not ask for it:"))[0]).toMatchSnapshot();
   expect(read("minutes").evals[0]).toEqual(mine);
   const [positive, near] = ["notes-1", "notes-near-miss-1"].map((id) =>
     read("notes").evals.find((one: { id: string }) => one.id === id),

@@ -104,11 +104,5 @@ it("samples no plain sentence where a form is meant, over all lists", () => {
   const sentences = formed.filter(([, value]) => typeof value === "string" && /^[a-z]+ [a-z ]+[.!?]?$/i.test(value));
   expect(sentences).toEqual([]);
   const filled = sampled.filter(([, value]) => value !== undefined).length;
-  expect({ parameters: sampled.length, filled, formed: formed.length }).toMatchInlineSnapshot(`
-    {
-      "filled": 1726,
-      "formed": 276,
-      "parameters": 2193,
-    }
-  `);
+  expect({ parameters: sampled.length, filled, formed: formed.length }).toMatchSnapshot();
 });

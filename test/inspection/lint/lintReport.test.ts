@@ -43,13 +43,7 @@ describe("for a person", () => {
     const info = { severity: "info" as const };
     const ids = [aFinding({ ...info, rule: "id-as-number" }), aFinding({ ...info, rule: "id-as-number" })];
     const findings = [aFinding({ ...info, rule: "count-as-number" }), ...ids];
-    expect(renderTerminal(lintDocument(aReport(findings), { next }), pipe)).toMatchInlineSnapshot(`
-      "PASSED 0 errors, 0 warnings, 3 info · linted nothing
-        Next: see what a model picks with \`evals run\`.
-
-      Not shown: 3 info (2 id-as-number, 1 count-as-number). Show them with --all.
-      "
-    `);
+    expect(renderTerminal(lintDocument(aReport(findings), { next }), pipe)).toMatchSnapshot();
     expect(renderTerminal(lintDocument(aReport(findings), { isWhole: true }), pipe)).toContain("info id-as-number");
   });
 
@@ -69,19 +63,7 @@ describe("for a person", () => {
     const pair = { server: "s", a: "list_directory", b: "list_files", similarity: 0.7912, shared: ["list", "files"] };
     const change = { id: "get_a", tool: "get_a", path: ["get_a"], kind: "tool-removed", what: "get_a was removed." };
     const report = aReport([], {}, { confusable: [pair], changes: [{ ...change, class: "breaking" as const }] });
-    expect(renderTerminal(lintDocument(report, { next }), { ...pipe, width: 60 })).toMatchInlineSnapshot(`
-      "PASSED 0 errors, 0 warnings, 0 info · linted nothing
-        Next: see what a model picks with \`evals run\`.
-
-      What a model can confuse
-      similarity  pair                        shared words
-      ────────────────────────────────────────────────────
-      0.79        list_directory, list_files  list files
-
-      Changes in the tool list
-        breaking: get_a was removed.
-      "
-    `);
+    expect(renderTerminal(lintDocument(report, { next }), { ...pipe, width: 60 })).toMatchSnapshot();
     expect(renderTerminal(lintDocument(aReport([], {}, { confusable: [], changes: [] }), { next }), pipe)).toBe(
       "PASSED 0 errors, 0 warnings, 0 info · linted nothing\n  Next: see what a model picks with `evals run`.\n\nNo two are easily confused.\n\nThe tool list is unchanged.\n",
     );
@@ -123,26 +105,7 @@ describe("for a person", () => {
     ];
     const folded = renderTerminal(lintDocument(aReport(findings), { next }), pipe);
     expect(folded).toMatch(/^warning +unit-without-enum +9 +8$/m);
-    expect(folded.slice(folded.indexOf("weather\n"))).toMatchInlineSnapshot(`
-      "weather
-        warning unit-without-enum (7 times in 6 tools)  tool_0 $.inputSchema.properties.scale
-          The unit "scale" is free text.
-          Fix: Add it to properties.
-          Also: tool_1 $.inputSchema.properties.unit, tool_2 $.inputSchema.properties.scale, tool_3
-            $.inputSchema.properties.unit, tool_4 $.inputSchema.properties.scale, 2 more (--all shows
-            each)
-
-      weather · tool_9
-        warning unit-without-enum  $.inputSchema.properties.length
-          The length is a string.
-          Fix: Add it to properties.
-
-      roads · tool_1
-        warning unit-without-enum  $.inputSchema.properties.unit
-          The unit "unit" is free text.
-          Fix: Add it to properties.
-      "
-    `);
+    expect(folded.slice(folded.indexOf("weather\n"))).toMatchSnapshot();
     const whole = renderTerminal(lintDocument(aReport(findings), { isWhole: true }), pipe);
     expect(whole.match(/^ {2}warning unit-without-enum {2}/gm)).toHaveLength(9);
     expect(JSON.parse(safeJson(aReport(findings))).findings).toHaveLength(9);
@@ -153,15 +116,7 @@ describe("for a person", () => {
 
 describe("for a GitHub workflow", () => {
   it("annotates the line of the finding, or the line that names the server", () => {
-    expect(obeyed(githubRendered(mixed))).toMatchInlineSnapshot(`
-      [
-        "::error file=.mcp.json,line=3,col=7,title=lint%3A error::server "files" did not start: exit code 1%0ARun it directly.",
-        "::error file=lists/a b.json,line=12,col=5,title=tools · find city%3A required-unknown $.inputSchema.properties["the city"]::required names "city", which is no property.%0AAdd it to properties.",
-        "::warning file=evals/lint.yaml,line=3,col=5,title=lint%3A warning::The suppression of name-length suppresses nothing.%0Aold",
-        "::warning file=evals/weather.yaml,line=2,col=9,title=weather · get_weather%3A description-missing $::The tool has no description.%0ASay what the tool does, when to call it, and which sibling to call for the rest of what users ask for.",
-        "::notice file=evals/weather.yaml,line=4,col=3,title=evals/weather.yaml%3A tool-coverage $.cases::1 of 2 listed tools is expected by no case: find_city.%0AAdd a query for it.",
-      ]
-    `);
+    expect(obeyed(githubRendered(mixed))).toMatchSnapshot();
   });
 
   it("writes at most ten annotations per level and counts the rest", () => {
@@ -180,19 +135,6 @@ describe("the catalog", () => {
 
   it("renders as Markdown, with a row for each rule", () => {
     const page = rulesMarkdown(ruleInfos);
-    expect(page.slice(page.indexOf("## Rules"))).toMatchInlineSnapshot(`
-      "## Rules for tools
-
-      | rule | severity | why |
-      |---|---|---|
-      | required-unknown | error | A model cannot give what is described nowhere. [Source](https://json-schema.org/x#y) |
-
-      ## Rules for suites
-
-      | rule | severity | why |
-      |---|---|---|
-      | suite-size | warning | Few queries \\| little known. |
-      "
-    `);
+    expect(page.slice(page.indexOf("## Rules"))).toMatchSnapshot();
   });
 });

@@ -226,18 +226,7 @@ test("no call that succeeds, and only empty answers, are errors of a server that
     callAll(empty),
     callAll(empty, image),
     callAll(empty, answer("fine", false)),
-  ]).toMatchInlineSnapshot(`
-    [
-      "error no-call-answered: No call succeeds: 0 of 2 that were made without arguments. |  -> Fix what the calls report above, or say in the descriptions what has to come first.",
-      "warning call-fails: A call of "get_0" without arguments fails, although its schema requires none. | the server answered "Log in first." -> If it needs something first, such as another call, a program or a setting, say so in its description.",
-      "error empty-answers: All 2 answers are empty. | called: get_0, get_1 -> Return what was found, or say that there is nothing: an empty answer tells a model neither.",
-      [
-        "warning empty-answers: The only answer is empty. | called: get_0 -> Return what was found, or say that there is nothing: an empty answer tells a model neither.",
-      ],
-      [],
-      [],
-    ]
-  `);
+  ]).toMatchSnapshot();
 });
 
 // Codes of errors are written like variables.
@@ -263,13 +252,7 @@ test("tools that fail with the same answer are one diagnosis", () => {
   const calls = Object.entries({ a: "No project is open.", b: "Not found.", c: "No project is open." });
   expect(
     summarize({ ...working, calls: calls.map(([tool, text]) => ({ tool, outcome: answer(text) })) }),
-  ).toMatchInlineSnapshot(`
-    [
-      "warning call-fails: A call of "a" without arguments fails, although its schema requires none. | the server answered "No project is open." | for the same reason: c -> If it needs something first, such as another call, a program or a setting, say so in its description.",
-      "warning call-fails: A call of "b" without arguments fails, although its schema requires none. | the server answered "Not found." -> If it needs something first, such as another call, a program or a setting, say so in its description.",
-      "error no-call-answered: No call succeeds: 0 of 3 that were made without arguments. |  -> Fix what the calls report above, or say in the descriptions what has to come first.",
-    ]
-  `);
+  ).toMatchSnapshot();
 });
 
 test("a notice of a missing key is the first diagnosis of a server that starts", () => {
@@ -284,16 +267,7 @@ test("a notice of a missing key is the first diagnosis of a server that starts",
     }),
     ...calling(answer("MCP error -32602: Invalid arguments: access token is required")),
     ...calling(answer('{"success":false,"error":"no API key","retry_hint":"set it"}')),
-  ]).toMatchInlineSnapshot(`
-    [
-      "warning variable-missing: The server starts, but reports that it has no TAVILY_API_KEY: some of its tools may fail. | stderr: no TAVILY_API_KEY set; running in keyless mode -> TAVILY_API_KEY is not set in this shell. Add --env TAVILY_API_KEY=<value>, or "env": { "TAVILY_API_KEY": "\${TAVILY_API_KEY}" } to its entry or suite.",
-      "warning stdout-noise: The server writes output other than protocol messages to stdout; some hosts then close the connection. | stdout: Welcome! -> Write logs to stderr.",
-      "error variable-missing: A call of "get_weather" fails: the server needs the environment variable TAVILY_API_KEY. | the server answered "search error (401): API key must be provided as an environment variable (TAVILY_API_KEY)" -> TAVILY_API_KEY is not set in this shell. Add --env TAVILY_API_KEY=<value>, or "env": { "TAVILY_API_KEY": "\${TAVILY_API_KEY}" } to its entry or suite.",
-      "warning service-unreachable: A call of "a" fails: the server cannot reach a service. | the server answered "connect ECONNREFUSED 127.0.0.1:5432" | for the same reason: b -> Check the network and its proxy, and the address of the service.",
-      "error no-call-answered: No call succeeds: 0 of 2 that were made without arguments. |  -> Fix what the calls report above, or say in the descriptions what has to come first.",
-      "error call-fails: A call of "get_weather" without arguments fails, although its schema requires none. | the server answered "MCP error -32602: Invalid arguments: access token is required" -> Correct its inputSchema: usually a type is wrong, or a required parameter is missing from "required".",
-    ]
-  `);
+  ]).toMatchSnapshot();
 });
 
 const nativeModule =
