@@ -124,7 +124,7 @@ describe("evals lint", () => {
     [["--severity", "name-length=never"], "error: --severity name-length=never is not valid.\n"],
     [["--format", "markdown"], "error: --format markdown works only with --rules.\n"],
     [["--skills", "nowhere"], 'error: The folder "nowhere" does not exist.\n  Name a skill package, or a folder of'],
-    [[], "error: There is no suite and no skill package under evals/.\n  Name a suite, a skill package (its queries"],
+    [[], "error: There is no suite and no skill package under evals/ and skills/.\n  Name a suite, a skill package"],
   ])("refuses %j", async (args, message) => {
     const ended = await evals(["lint", ...args], { cwd: makeFolder({}) });
     expect([ended.err, ended.out, ended.code]).toEqual([expect.stringContaining(message), "", 2]);

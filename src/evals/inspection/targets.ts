@@ -232,7 +232,7 @@ async function resolvePaths(paths: readonly string[], io: Io, { distractors, pro
   const { files, packages, warnings, parsed } = await discover(paths, io.cwd);
   const ofProject = projectSkills && paths.length === 0 ? await findProjectSkills(packages, io) : [];
   if (files.length + packages.length + ofProject.length === 0) {
-    const message = `There is no suite and no skill package under ${paths.join(", ") || "evals/"}.`;
+    const message = `There is no suite and no skill package under ${paths.join(", ") || "evals/ and skills/"}.`;
     const hint =
       "Name a suite, a skill package (its queries are in evals/evals.json), a tool list, a host configuration, a URL, or a command line in quotes; `evals init` drafts suites and queries.";
     throw new EvalsError([{ severity: "error", message, hint }, ...warnings]);

@@ -24,6 +24,12 @@ describe("discover without paths", () => {
     expect(await found(files)).toEqual(["evals/B.yaml", "evals/deep/er/a.yaml", "evals/evals.json", "evals/z.yml"]);
   });
 
+  it("finds the packages of a plugin or of a repository of skills", async () => {
+    const skill = "---\nname: pdf\n---\n";
+    const files = { "evals/a.yaml": yaml, "skills/pdf/SKILL.md": skill, "docs/b/SKILL.md": skill };
+    expect([await found(files), await packagesIn(files)]).toEqual([["evals/a.yaml"], ["skills/pdf"]]);
+  });
+
   it("skips other folders, and files that are not suites", async () => {
     const files = {
       "evals/a.yaml": yaml,

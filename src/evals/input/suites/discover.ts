@@ -28,15 +28,18 @@ export type DiscoveredPaths = {
   parsed: ReadonlyMap<string, ParsedFile>;
 };
 
+/** Where suites and skill packages are found without paths. Plugins and published skills have a folder `skills/`. */
+const defaultPaths = ["evals", "skills"];
+
 /**
- * Finds the suite files and skill packages under `paths`, by default `evals/` under `cwd`. A given file is a suite;
- * folders are searched for packages (folders with a SKILL.md) and for suites (files with `cases` or `evals` at the top
- * level). An eval file inside a package stands for the package. Returned paths are sorted and start with the path as
- * given; each real file is returned once. Throws EvalsError for a path that does not exist.
+ * Finds the suite files and skill packages under `paths`, by default `evals/` and `skills/` under `cwd`. A given file
+ * is a suite; folders are searched for packages (folders with a SKILL.md) and for suites (files with `cases` or `evals`
+ * at the top level). An eval file inside a package stands for the package. Returned paths are sorted and start with the
+ * path as given; each real file is returned once. Throws EvalsError for a path that does not exist.
  */
 export async function discover(paths: readonly string[], cwd: string): Promise<DiscoveredPaths> {
   const finder = new SuiteFinder(cwd);
-  for (const path of paths.length > 0 ? paths : ["evals"]) await finder.add(path, paths.length > 0);
+  for (const path of paths.length > 0 ? paths : defaultPaths) await finder.add(path, paths.length > 0);
   const { files, packages, warnings, problems, parsed } = finder;
   if (problems.length > 0) throw new EvalsError(problems);
   const unique = (list: readonly string[]) => uniquePaths([...list].sort(byCodeUnit), cwd);
