@@ -1,8 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { type Observation, simulate } from "../../../src/evals/asking/trials/design.ts";
-import { globalTest } from "../../../src/evals/base/stats/hypothesisTests.ts";
-import { upperDrop } from "../../../src/evals/base/stats/intervals.ts";
 import { deriveSeed, seededRandom } from "../../../src/evals/base/stats/random.ts";
 import { type VariantSetup, variants, variantsCertain } from "../../../src/evals/experiments/variants/design.ts";
 import {
@@ -11,33 +9,6 @@ import {
   variantVerdictSchema,
 } from "../../../src/evals/experiments/variants/verdict.ts";
 import { decideResumed, idsOf } from "../design/support.ts";
-
-const pair = (base: number, head: number, trials: number) => ({
-  base: { passed: base, trials },
-  head: { passed: head, trials },
-});
-
-describe("golden values", () => {
-  test("the bound of one case's loss at z 2.4", () => {
-    const bound = (base: number, head: number, trials: number) => upperDrop([pair(base, head, trials)], 2.4);
-    expect(bound(34, 34, 34)).toBeCloseTo(0.146714212939, 11);
-    expect(bound(33, 32, 34)).toBeCloseTo(0.209832538971, 11);
-    expect(bound(68, 66, 68)).toBeCloseTo(0.126523117869, 11);
-    expect(bound(68, 67, 136)).toBeCloseTo(0.151457052697, 11);
-    expect(bound(200, 196, 400)).toBeCloseTo(0.094521626332, 11);
-  });
-
-  test("the gain of three cases", () => {
-    const swapped = [pair(7, 2, 8), pair(6, 6, 8), pair(6, 5, 8)];
-    expect(globalTest(swapped).p).toBeCloseTo(0.0326209983311, 11);
-    expect(
-      upperDrop(
-        [pair(2, 7, 8), pair(6, 6, 8), pair(5, 6, 8)].map(({ base, head }) => ({ base: head, head: base })),
-        1.6448536269514722,
-      ),
-    ).toBeCloseTo(0.458921088367, 10);
-  });
-});
 
 const rates = [1, 0.95, 0.9, 0.2];
 const cases = idsOf(rates);
