@@ -69,7 +69,7 @@ const decided = (printed: string) =>
 /** Runs a plan whole, and in shards that are merged. */
 async function bothWays(made: ReturnType<typeof project>, options: RunOptions, count: number) {
   const whole = made.io();
-  const code = await run({ ...options, out: "whole" }, whole);
+  const code = await run({ ...options, out: "whole/reports" }, whole);
   for (let index = 1; index <= count; index++)
     await run({ ...options, shard: `${index}/${count}`, out: `shards/${index}/reports` }, made.io());
   const merged = made.io();
@@ -94,7 +94,7 @@ async function bothWays(made: ReturnType<typeof project>, options: RunOptions, c
     totals,
     ...manifest
   }: RunManifest) => ({ ...manifest, totals: { ...totals, costUsd: Math.round(Number(totals?.costUsd) * 1e6) } });
-  const one = read("whole", JSON.parse(whole.printed()).run);
+  const one = read("whole/reports", JSON.parse(whole.printed()).run);
   const other = read("reports", JSON.parse(merged.printed()).run);
   return {
     whole: {
