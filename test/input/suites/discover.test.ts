@@ -26,7 +26,12 @@ describe("discover without paths", () => {
 
   it("finds the packages of a plugin or of a repository of skills", async () => {
     const skill = "---\nname: pdf\n---\n";
-    const files = { "evals/a.yaml": yaml, "skills/pdf/SKILL.md": skill, "docs/b/SKILL.md": skill };
+    const files = {
+      "evals/a.yaml": yaml,
+      "skills/pdf/SKILL.md": skill,
+      "skills/a.yaml": yaml,
+      "docs/b/SKILL.md": skill,
+    };
     expect([await found(files), await packagesIn(files)]).toEqual([["evals/a.yaml"], ["skills/pdf"]]);
   });
 

@@ -156,7 +156,7 @@ function nothingFound(
   offered: readonly Offered[],
 ): Problem {
   const error = (message: string, hint: string): Problem => ({ severity: "error", message, hint });
-  const where = paths.length > 0 ? paths.join(", ") : "evals and skills";
+  const where = paths.length > 0 ? paths.join(", ") : "evals";
   if (missing.length > 0) {
     const names = new Set(offered.flatMap(({ skills }) => skills.map(({ name }) => name)));
     const quote = (some: Iterable<string>) => [...some].map((name) => `"${name}"`).join(", ");

@@ -28,22 +28,24 @@ export type DiscoveredPaths = {
   parsed: ReadonlyMap<string, ParsedFile>;
 };
 
-/** Where suites and skill packages are found without paths. Plugins and published skills have a folder `skills/`. */
-const defaultPaths = ["evals", "skills"];
-
 /**
- * Finds the suite files and skill packages under `paths`, by default `evals/` and `skills/` under `cwd`. A given file
- * is a suite; folders are searched for packages (folders with a SKILL.md) and for suites (files with `cases` or `evals`
- * at the top level). An eval file inside a package stands for the package. Returned paths are sorted and start with the
- * path as given; each real file is returned once. Throws EvalsError for a path that does not exist.
+ * Finds the suite files and skill packages under `paths`; without paths, those under `evals/` in `cwd`, and the
+ * packages in `skills/`, where plugins and published skills have them. A given file is a suite; folders are searched
+ * for packages (folders with a SKILL.md) and for suites (files with `cases` or `evals` at the top level). An eval file
+ * inside a package stands for the package. Returned paths are sorted and start with the path as given; each real file
+ * is returned once. Throws EvalsError for a path that does not exist.
  */
 export async function discover(paths: readonly string[], cwd: string): Promise<DiscoveredPaths> {
+  const isGiven = paths.length > 0;
   const finder = new SuiteFinder(cwd);
-  for (const path of paths.length > 0 ? paths : defaultPaths) await finder.add(path, paths.length > 0);
-  const { files, packages, warnings, problems, parsed } = finder;
+  for (const path of isGiven ? paths : ["evals"]) await finder.add(path, isGiven);
+  const published = new SuiteFinder(cwd);
+  if (!isGiven) await published.add("skills", false);
+  const { files, warnings, problems, parsed } = finder;
   if (problems.length > 0) throw new EvalsError(problems);
   const unique = (list: readonly string[]) => uniquePaths([...list].sort(byCodeUnit), cwd);
-  return { files: await unique(files), packages: await unique(packages), warnings, parsed };
+  const packages = await unique([...finder.packages, ...published.packages]);
+  return { files: await unique(files), packages, warnings, parsed };
 }
 
 const otherNames = {
