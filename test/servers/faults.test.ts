@@ -293,6 +293,14 @@ for (const transport of ["http", "sse"] as const) {
     });
   }
 
+  test(`${transport}: silence, however little time there is`, async () => {
+    const url = await answering(httpFaults.silence);
+    for (const startTimeoutMs of [1, 3, 10, 30, 60])
+      expect(await failureOf(open({ url, transport, startTimeoutMs }))).toContain(
+        `did not answer within ${startTimeoutMs / 1000} s`,
+      );
+  });
+
   test(`${transport}: nothing listens`, async () => {
     const { port, release } = await reservePort();
     later(release);

@@ -159,8 +159,11 @@ async function open(spec: LiveSpec, context: ConnectContext, attempt: Attempt, l
     return session;
   } catch (error) {
     const failure = classifyFailure(error, link, limitMs);
+    // The question for the revision gets no answer in its share of the time.
+    const isSilent = error instanceof sdk.SdkError && error.code === sdk.SdkErrorCode.RequestTimeout;
+    const shown = isSilent && !link.lost.aborted ? { kind: "silent" as const, ms: limitMs } : failure;
     await link.close();
-    const reason = attempt.refusal ?? failureToError(context, link, failure);
+    const reason = attempt.refusal ?? failureToError(context, link, shown);
     const next = failure === "cancelled" ? undefined : findNext(failure, attempt);
     if (next) throw new Again(reason, next.sse ? { ...next, refusal: reason } : next, findUnanswered(error));
     throw reason;
