@@ -150,6 +150,9 @@ describe("values that the query spells out", () => {
     ["2.5 litres in 4 cups", { cups: integer }, { cups: 4 }],
     ["a High priority task", { priority: level }, { priority: "high" }],
     ["in dark mode", { mode: { enum: ["dark_mode", "light_mode"] } }, { mode: "dark_mode" }],
+    ["add 1, 2 and 3", { numbers: { type: "array", items: integer } }, { numbers: [1, 2, 3] }],
+    ['tag it "a" and "b"', { tags: { type: "array", items: string } }, { tags: ["a", "b"] }],
+    ["read a.txt and b.txt", { paths: { type: "array", items: string } }, { paths: ["a.txt", "b.txt"] }],
     ["in 5 days", { count: { type: ["null", "integer"] } }, { count: 5 }],
     ["in 5 days", { count: { anyOf: [{ type: "null" }, { type: "integer" }] } }, { count: 5 }],
   ])("%s", (query, properties, expected) => {

@@ -151,8 +151,8 @@ const kindNames: readonly (readonly [LiteralKind, RegExp])[] = [
 
 /**
  * The arguments that a query states: values of enums, numbers, quoted texts, URLs, addresses, dates and paths, in order
- * of appearance, and no lists. An optional parameter has one only if the query names it or a value of its enum; a
- * single required text without one gets what follows a colon, or the whole query. They are neither judged nor executed.
+ * of appearance. An optional parameter has one only if the query names it or a value of its enum; a single required
+ * text without one gets what follows a colon, or the whole query. They are neither judged nor executed.
  */
 export function fillArguments({ inputSchema }: Pick<Tool, "inputSchema">, query: string): JsonObject {
   const { literals } = extractLiterals(query);
@@ -168,6 +168,14 @@ export function fillArguments({ inputSchema }: Pick<Tool, "inputSchema">, query:
     if (Array.isArray(schema.enum)) return schema.enum.find(isAsked);
     if (!required.has(name) && !isAsked(name)) return undefined;
     const type = getSingleType(schema) ?? "string";
+    if (type === "array") {
+      const { items = {} } = schema;
+      const choices = isJsonObject(items) ? items.enum : undefined;
+      const values = Array.isArray(choices) ? choices.filter(isAsked) : [];
+      const findNext = () => (choices ? undefined : findValue(name, items));
+      for (let value = findNext(); value !== undefined; value = findNext()) values.push(value);
+      return values.length > 0 ? values : undefined;
+    }
     const number = type === "number" || type === "integer" ? take("number", type === "integer") : undefined;
     if (number !== undefined) return Number(number);
     if (type !== "string") return undefined;
