@@ -56,7 +56,8 @@ describe("the next step of a run that was stopped", () => {
 
   it("names the folder of a record that is not in the default one", () => {
     expect(lastOf({ ...incomplete, dir: "out/2026" })).toMatch("`evals run --resume out/2026`");
-    expect(lastOf({ ...failed, dir: "/tmp/a b/2026" })).toMatch(` --failed --run '/tmp/a b/2026'\``);
+    expect(lastOf({ ...incomplete, dir: "ci/reports/2026" })).toMatch("`evals run --resume ci/reports/2026`");
+    expect(lastOf({ ...failed, dir: "/data/a b/2026" })).toMatch(` --failed --run '/data/a b/2026'\``);
   });
 
   it("is to resume it where cases failed, too", () => {

@@ -156,7 +156,7 @@ const statuses = {
 
 /** A record as commands find it: by its id in the default folder, otherwise by its own folder. */
 function nameRecord({ run, dir }: { run: string; dir: string }): string {
-  return /(?:^|[/\\])reports[/\\](?:partial[/\\])?[^/\\]+$/.test(dir) ? run : shellWord(dir);
+  return /^(?:(?:[A-Za-z]:)?[/\\].*[/\\])?reports[/\\](?:partial[/\\])?[^/\\]+$/.test(dir) ? run : shellWord(dir);
 }
 
 export type RunStatus = keyof typeof statuses;
